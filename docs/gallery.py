@@ -31,8 +31,10 @@ INTRODUCTION = """\
 with its sentence and its table.
 """
 SMALL, LARGE = "events=400, days=1", "events=2000, days=8"  # the sandbox of examples, and one that fills a picture
+# The scheme of the root also makes the canvas of the page dark. That of the body would leave black text on white paper.
 STYLE = """\
-body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif; color-scheme: light dark; }
+:root { color-scheme: light dark; }
+body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif; }
 pre { overflow-x: auto; padding: .6rem .8rem; border: 1px solid #8884; border-radius: 4px; font-size: .85em; }
 table { border-collapse: collapse; font-size: .85em; } th, td { padding: .25rem .6rem; border-bottom: 1px solid #8883; }
 .anchor-link, .jp-InputPrompt, .jp-OutputPrompt, .prompt { display: none; } div.output_subarea, div.table { overflow-x: auto; }
@@ -78,7 +80,6 @@ def render(directory: Path) -> None:
     from nbconvert import HTMLExporter
 
     from ledgerframes.report import notebooks_dir
-    from ledgerframes.texts.control_characters import escape_html
 
     directory.mkdir(parents=True, exist_ok=True)
     for path in sorted(notebooks_dir().glob("*.ipynb")):
@@ -86,9 +87,15 @@ def render(directory: Path) -> None:
         with tempfile.TemporaryDirectory() as working_dir:
             NotebookClient(book, kernel_name="python3", timeout=900).execute(cwd=working_dir)
         body, _ = HTMLExporter(template_name="basic").from_notebook_node(book)
-        head = f'<meta charset="utf-8"><title>{escape_html(path.stem)}</title><style>{STYLE}</style>'
-        page = f'<!doctype html><html lang="en"><head>{head}</head><body><main>{body}</main></body></html>'
-        (directory / f"{path.stem}.html").write_text(page, encoding="utf-8")
+        (directory / f"{path.stem}.html").write_text(rendered_page(path.stem, body), encoding="utf-8")
+
+
+def rendered_page(title: str, body: str) -> str:
+    """Return the page of a notebook with its outputs, light or dark as the browser is."""
+    from ledgerframes.texts.control_characters import escape_html
+
+    head = f'<meta charset="utf-8"><title>{escape_html(title)}</title><style>{STYLE}</style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body><main>{body}</main></body></html>'
 
 
 if __name__ == "__main__":

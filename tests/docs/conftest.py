@@ -29,3 +29,10 @@ def questions(generate: ModuleType) -> ModuleType:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(DOCS)
         return importlib.import_module("questions")
+
+
+@pytest.fixture(scope="session")
+def gallery() -> ModuleType:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(DOCS)
+        return importlib.import_module("gallery")

@@ -1,0 +1,34 @@
+"""Chromium for the tests of pages: what a page is after its scripts have run, and how it looks."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+DARK = "--blink-settings=preferredColorScheme=0"
+
+
+def run(tmp_path: Path, *words: str) -> str:
+    """Run Chromium with a profile of the test, and return what it prints."""
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [str(BROWSER), *options, *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+def document_of(tmp_path: Path, address: str) -> str:
+    """Return a page after its scripts have run, with what they have waited for."""
+    return run(tmp_path, "--virtual-time-budget=10000", "--dump-dom", address)
+
+
+def picture_of(tmp_path: Path, page: Path, *, is_dark: bool) -> Image.Image:
+    """Return the first screen of a page in one of the two themes of a browser."""
+    picture = tmp_path / "picture.png"
+    run(tmp_path, *([DARK] if is_dark else []), "--window-size=800,600", f"--screenshot={picture}", page.as_uri())
+    with Image.open(picture) as image:
+        return image.convert("L")
