@@ -19,12 +19,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from screenshots import DARK, OPTIONS, REPORTS, ROOT, SCHEMES, WIDTHS
+from screenshots import DARK, OPTIONS, REPORTS, SCHEMES, SITE, WIDTHS
 
 from ledgerframes.errors import UsageError
 from ledgerframes.report.pdf import find_chromium
 
-SITE = ROOT / "build" / "docs"
 GROUP = 6  # pages that one browser shows, one after the other
 MAX_SECONDS = 600  # of a group in one size and scheme
 PAGE_SECONDS = 120  # of virtual time

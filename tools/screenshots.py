@@ -1,6 +1,7 @@
 """Take pictures of the published reports and of every notebook: light and dark, 1280 and 400 pixels wide, and in print.
 
 `make screenshots` publishes the reports first. `python tools/screenshots.py weekly 06` takes those of pages whose names begin so.
+Where `make docs` has built the site, `site-gallery` is its gallery, and `site-06` a notebook as the site shows it.
 It needs Chromium, and for print pypdfium2. `all.png` of each page has all of its pictures.
 """
 
@@ -29,6 +30,7 @@ ROOT = Path(__file__).parents[1]
 OUT = ROOT / ".ledgerframes" / "screenshots"
 REPORTS = OUT / "reports"
 NOTEBOOKS = OUT / "notebooks"
+SITE = ROOT / "build" / "docs"
 WIDTHS = (1280, 400)
 SCHEMES = ("light", "dark")
 MAX_HEIGHT = 16_000  # pixels of one picture, as high as Chromium draws
@@ -55,7 +57,7 @@ def main(names: list[str]) -> int:
         print("Chromium is not installed: no screenshots.")
         return 0
     os.environ.setdefault("LEDGERFRAMES_STORE", str(ROOT / ".ledgerframes" / "store"))
-    for name, pages in itertools.chain(report_pages(names), notebook_pages(names)):
+    for name, pages in itertools.chain(report_pages(names), notebook_pages(names), site_pages(names)):
         pictures = OUT / name
         shutil.rmtree(pictures, ignore_errors=True)
         pictures.mkdir(parents=True)
@@ -93,6 +95,13 @@ def notebook_pages(names: list[str]) -> Iterator[tuple[str, dict[str, Path]]]:
                 html, _ = HTMLExporter(theme=scheme).from_notebook_node(book)
                 page.write_text(html, encoding="utf-8")
             yield path.stem, pages
+
+
+def site_pages(names: list[str]) -> Iterator[tuple[str, dict[str, Path]]]:
+    """Yield the gallery and each notebook of the site, if it is built. They follow the theme of the browser."""
+    for page in [*SITE.glob("gallery.html"), *sorted(SITE.glob("notebooks/*.html"))]:
+        if is_chosen(f"site-{page.stem}", names):
+            yield f"site-{page.stem}", dict.fromkeys(SCHEMES, page)
 
 
 def take(chromium: str, page: Path, picture: Path, width: int, scheme: str) -> None:
