@@ -28,6 +28,7 @@ nitpicky = True
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sourcelink = False
 SAMPLE = Path(__file__).parents[1] / "build" / "sample"  # reports of the sandbox, which `make docs` publishes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,20 +15,21 @@ needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium")
 DARK = "--blink-settings=preferredColorScheme=0"
 
 
-def run(tmp_path: Path, *words: str) -> str:
-    """Run Chromium with a profile of the test, and return what it prints."""
+def run(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Chromium with a profile of the test."""
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     command = [str(BROWSER), *options, *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
 
 
-def document_of(tmp_path: Path, address: str) -> str:
-    """Return a page after its scripts have run, with what they have waited for."""
-    return run(tmp_path, "--virtual-time-budget=10000", "--dump-dom", address)
+def opened(tmp_path: Path, address: str) -> tuple[str, list[str]]:
+    """Return a page after its scripts have run, and what they wrote to the console, as errors are."""
+    done = run(tmp_path, "--virtual-time-budget=10000", "--enable-logging=stderr", "--dump-dom", address)
+    return done.stdout, re.findall(r':CONSOLE(?:\(\d+\)|:\d+)\] "(.*?)", source:', done.stderr, re.DOTALL)
 
 
 def picture_of(tmp_path: Path, page: Path, *, is_dark: bool) -> Image.Image:
-    """Return the first screen of a page in one of the two themes of a browser."""
+    """Return the first screen of a page in one of the two themes of a browser, in shades of gray."""
     picture = tmp_path / "picture.png"
     run(tmp_path, *([DARK] if is_dark else []), "--window-size=800,600", f"--screenshot={picture}", page.as_uri())
     with Image.open(picture) as image:

@@ -13,6 +13,7 @@ from types import ModuleType
 from urllib.parse import unquote, urldefrag
 
 import pytest
+from browser import needs_browser, opened
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -104,6 +105,19 @@ def test_every_public_name_is_on_the_page_of_its_module(site: Path, pages: dict[
         assert {f"{module.__name__}.{name}" for name in reference.public_names(module)} <= ids, title
 
 
+def test_every_page_loads_the_script_of_the_site(pages: dict[Path, Page]) -> None:
+    for path, page in pages.items():
+        assert any(load.partition("?")[0].endswith("_static/site.js") for load in page.loads), path.name
+
+
+@needs_browser
+def test_every_block_of_code_has_a_button(site: Path, tmp_path: Path) -> None:
+    document, errors = opened(tmp_path, (site / "first-hour.html").as_uri())
+    blocks = re.findall(r'<div class="highlight"><pre[^>]*>.*?</pre>(<button [^>]*class="copy")?', document, re.DOTALL)
+    assert blocks and all(blocks)
+    assert errors == []
+
+
 def test_a_name_has_its_parameters(site: Path) -> None:
     page = (site / "reference" / "lf-cost.html").read_text(encoding="utf-8")
     spend = page.partition('id="ledgerframes.analysis.cost.spend"')[2].partition("</dd></dl>")[0]
@@ -124,3 +138,12 @@ def test_the_search_index_knows_the_pages(site: Path) -> None:
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     assert all(f'"{page.stem}"' in index for page in DOCS.glob("*.md"))
     assert "survivorship" in index
+
+
+@needs_browser
+def test_an_error_of_a_script_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("<script>fetch('other.html').then(() => {})</script><script>missing()</script>")
+    _, errors = opened(tmp_path, page.as_uri())
+    assert any("Failed to fetch" in error for error in errors)
+    assert any("missing is not defined" in error for error in errors)

@@ -1,0 +1,63 @@
+// Gives each block of code a button that copies it. Without it, everything can be read.
+"use strict";
+
+const START = /^(?:>>>|\$) /;
+const NEXT = /^(?:\.\.\.|>)(?: |$)/;
+const CONFIRMED_MS = 1500;
+
+// Of a session, only what was typed: lines with a prompt, and those that continue them.
+function codeOf(text) {
+  const lines = text.trimEnd().split("\n");
+  if (!lines.some((line) => START.test(line))) return lines.join("\n");
+  let isTyped = false;
+  const typed = lines.filter((line, number) => {
+    isTyped = START.test(line) || (isTyped && (NEXT.test(line) || lines[number - 1].endsWith("\\")));
+    return isTyped;
+  });
+  return typed.map((line) => line.replace(START, "").replace(NEXT, "")).join("\n");
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copySelection(text); // browsers keep their clipboard from pages without TLS
+  }
+}
+
+function copySelection(text) {
+  const box = document.createElement("textarea");
+  const focused = document.activeElement;
+  box.value = text;
+  document.body.append(box);
+  box.select();
+  const isCopied = document.execCommand("copy");
+  box.remove();
+  focused?.focus({ preventScroll: true });
+  return isCopied;
+}
+
+function addCopy(block, status) {
+  const button = document.createElement("button");
+  const code = codeOf(block.textContent);
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.setAttribute("aria-label", `Copy the code: ${code.split("\n", 1)[0]}`);
+  button.addEventListener("click", async () => {
+    button.textContent = status.textContent = (await copy(code)) ? "Copied" : "Not copied";
+    setTimeout(() => { button.textContent = "Copy"; status.textContent = ""; }, CONFIRMED_MS);
+  });
+  block.after(button);
+}
+
+function addCopies() {
+  const status = document.createElement("div"); // tells a screen reader what the button shows
+  status.className = "copy-status";
+  status.setAttribute("role", "status");
+  document.querySelector("article")?.append(status);
+  for (const block of document.querySelectorAll("article .highlight > pre")) addCopy(block, status);
+}
+
+addCopies();
