@@ -1,4 +1,4 @@
-// Gives each block of code a button that copies it. Without it, everything can be read.
+// Gives each block of code a button that copies it, and lets the search work from a file. Without it, everything can be read.
 "use strict";
 
 const START = /^(?:>>>|\$) /;
@@ -60,4 +60,6 @@ function addCopies() {
   for (const block of document.querySelectorAll("article .highlight > pre")) addCopy(block, status);
 }
 
+// A result fetches its page for a summary, which a page from a file may not do.
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 addCopies();

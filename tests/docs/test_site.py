@@ -141,6 +141,14 @@ def test_the_search_index_knows_the_pages(site: Path) -> None:
 
 
 @needs_browser
+def test_the_search_works_from_a_file(site: Path, tmp_path: Path) -> None:
+    document, errors = opened(tmp_path, f"{(site / 'search.html').as_uri()}?q=survivorship")
+    results = re.findall(r'<li class="kind-\w+"><a href="([\w/-]+\.html)', document)
+    assert results and all((site / result).is_file() for result in results)
+    assert errors == []
+
+
+@needs_browser
 def test_an_error_of_a_script_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("<script>fetch('other.html').then(() => {})</script><script>missing()</script>")
