@@ -42,7 +42,9 @@ SAMPLE_LINK = (
     '\n\n<p><a href="sample/index.html">Sample reports</a> of a week of the sandbox, as a scheduler publishes them.</p>\n\n'
 )
 PLOT = re.compile(r"^## ([\w.]+)\n\n(.+)$", re.MULTILINE)
-PICTURE = r'## \1\n\n\2\n\n<p><img src="gallery/\1.svg" alt="\2"></p>'
+THEMES = ("light", "dark")  # the theme of the site shows an image of its class only
+IMAGES = "".join(rf'<img class="only-{theme}" src="gallery/\1-{theme}.svg" alt="\2">' for theme in THEMES)
+PICTURE = rf"## \1\n\n\2\n\n<p>{IMAGES}</p>"
 NOTEBOOK = re.compile(r"^Notebook: \[\w+\]\([\w./-]*?(\w+)\.ipynb\)", re.MULTILINE)
 RENDERED = r'\g<0> (<a href="notebooks/\1.html">with its outputs</a>)'
 NAMES = {

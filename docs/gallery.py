@@ -8,7 +8,9 @@ from __future__ import annotations
 import doctest
 import functools
 import inspect
+import io
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ mpl.use("Agg")
 import ledgerframes as lf
 from ledgerframes.analysis import FIGURES
 from ledgerframes.plots import PICTURES
+from ledgerframes.report.pictures import COLORS
 
 LINES = 2  # of an example that a page shows, the last ones
 INTRODUCTION = """\
@@ -63,14 +66,22 @@ def entry(name: str, sentence: str, content: str, lines: list[str]) -> str:
 
 
 def draw(directory: Path) -> None:
-    """Draw the example of each plot."""
+    """Draw the example of each plot, once for each theme."""
     directory.mkdir(parents=True, exist_ok=True)
     lf.connect = functools.cache(lf.connect)  # type: ignore[misc]  # one world for all examples
     for name, _, _, lines in plots():
         names: dict[str, object] = {}
         exec(compile("\n".join(lines).replace(SMALL, LARGE), name, "exec"), names)  # noqa: S102 - examples of this package, which its tests run
-        names["ax"].figure.savefig(directory / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})  # type: ignore[attr-defined]
+        file = io.StringIO()
+        names["ax"].figure.savefig(file, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None})  # type: ignore[attr-defined]
+        for theme, svg in themes_of(file.getvalue()).items():
+            (directory / f"{name}-{theme}.svg").write_text(svg, encoding="utf-8")
         mpl.pyplot.close("all")
+
+
+def themes_of(svg: str) -> dict[str, str]:
+    """Return a picture for light and for dark pages, with the colors that it has in reports."""
+    return {"light": svg, "dark": re.sub("|".join(COLORS), lambda match: COLORS[match[0]][1], svg)}
 
 
 def render(directory: Path) -> None:

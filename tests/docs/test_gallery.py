@@ -10,9 +10,11 @@ from types import ModuleType
 import pytest
 from browser import needs_browser, picture_of
 
+import ledgerframes as lf
 from ledgerframes.plots import PICTURES
 from ledgerframes.report import notebooks_dir
 from ledgerframes.report.page import TEMPLATES
+from ledgerframes.report.pictures import COLORS
 
 DOCS = Path(__file__).parents[2] / "docs"
 ANSWER = """<div class="lf-answer"><div class="table"><table>
@@ -32,9 +34,24 @@ def test_each_plot_has_its_call() -> None:
         assert re.search(r"```py\n(?:.*\n)*ax = lf\.plot\(.+\)\n```", entry), entry
 
 
-def test_the_site_shows_a_picture_of_each_plot() -> None:
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_site_shows_a_picture_of_each_plot(theme: str) -> None:
     text = CONF["PLOT"].sub(CONF["PICTURE"], page("gallery.md"))
-    assert re.findall(r'<img src="gallery/([\w.]+)\.svg" alt="[^"]+">', text) == sorted(PICTURES)
+    images = rf'<img class="only-{theme}" src="gallery/([\w.]+)-{theme}\.svg" alt="[^"]+">'
+    assert re.findall(images, text) == sorted(PICTURES)
+
+
+def test_a_picture_is_drawn_for_both_themes(tmp_path: Path, gallery: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    plot = next(plot for plot in gallery.plots() if plot[0] == "cost.spend")
+    monkeypatch.setattr(gallery, "plots", lambda: iter([plot]))
+    monkeypatch.setattr(gallery, "LARGE", gallery.SMALL)
+    monkeypatch.setattr(lf, "connect", lf.connect)  # which drawing replaces
+    gallery.draw(tmp_path)
+    light, dark = ((tmp_path / f"cost.spend-{theme}.svg").read_text(encoding="utf-8") for theme in ("light", "dark"))
+    inks = [ink for ink in COLORS if ink in light]
+    assert inks
+    assert all(ink not in dark and COLORS[ink][1] in dark for ink in inks)
+    assert re.sub("#[0-9a-f]{6}", "", light) == re.sub("#[0-9a-f]{6}", "", dark)
 
 
 def test_the_site_links_each_notebook_with_its_outputs() -> None:
