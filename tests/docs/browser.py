@@ -22,9 +22,10 @@ def run(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
 
 
-def opened(tmp_path: Path, address: str) -> tuple[str, list[str]]:
+def opened(tmp_path: Path, address: str, width: int = 1280) -> tuple[str, list[str]]:
     """Return a page after its scripts have run, and what they wrote to the console, as errors are."""
-    done = run(tmp_path, "--virtual-time-budget=10000", "--enable-logging=stderr", "--dump-dom", address)
+    words = ("--virtual-time-budget=10000", "--enable-logging=stderr", f"--window-size={width},900", "--dump-dom")
+    done = run(tmp_path, *words, address)
     return done.stdout, re.findall(r':CONSOLE(?:\(\d+\)|:\d+)\] "(.*?)", source:', done.stderr, re.DOTALL)
 
 

@@ -141,6 +141,20 @@ def test_the_search_index_knows_the_pages(site: Path) -> None:
 
 
 @needs_browser
+@pytest.mark.parametrize("width", [600, 1100, 1400])
+def test_a_page_is_as_wide_as_its_window(site: Path, tmp_path: Path, width: int) -> None:
+    page, measure = site / "first-hour.html", "<script>document.title = document.documentElement.scrollWidth;</script>"
+    copy = site / f"measured-{width}.html"
+    copy.write_text(page.read_text(encoding="utf-8").replace("</body>", f"{measure}</body>"), encoding="utf-8")
+    try:
+        document, _ = opened(tmp_path, copy.as_uri(), width)
+    finally:
+        copy.unlink()
+    (measured,) = re.findall(r"<title>(\d+)</title>", document)
+    assert int(measured) <= width
+
+
+@needs_browser
 def test_the_search_works_from_a_file(site: Path, tmp_path: Path) -> None:
     document, errors = opened(tmp_path, f"{(site / 'search.html').as_uri()}?q=survivorship")
     results = re.findall(r'<li class="kind-\w+"><a href="([\w/-]+\.html)', document)
