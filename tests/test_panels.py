@@ -15,11 +15,12 @@ from matplotlib import pyplot as plt
 from test_plot import START, result, texts_of
 
 from ledgerframes import plot
-from ledgerframes.plots.panels import MAX_PANELS, arrange
+from ledgerframes.plots.panels import MAX_PANELS, OWN_LINE, arrange
 from ledgerframes.report.alt_texts import describe_figure
 from ledgerframes.report.pictures import draw_pictures
 
 DAYS = 7
+ID = "::1220ab…abab"
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +118,7 @@ def test_a_day_without_requests_is_a_gap_and_not_zero():
     is_gap = frame["period_start"] == frame["period_start"].iloc[6]
     frame[["accepted", "rejected"]] = frame[["accepted", "rejected"]].mask(is_gap, 0)
     ax = plot(frame, picture="verdict.outcomes")
-    values = points_of(ax.child_axes[0], ax.child_axes[0].lines[1].get_label())
+    values = points_of(ax.child_axes[0], OWN_LINE)
     assert np.isnan(values).tolist() == [day == 3 for day in range(DAYS)]
     assert np.isnan(points_of(ax.child_axes[0], "_around")).tolist() == [day == 3 for day in range(DAYS)]
 
@@ -165,6 +166,22 @@ def test_the_text_names_the_first_panels():
     text = describe_figure(plot(rates(6), picture="verdict.outcomes").figure)
     assert "Rejection rate (%) by Record time (UTC): alder-validator-0" in text
     assert "2 more panels." in text
+
+
+def test_the_text_has_the_rates_of_each_panel_and_not_those_of_all():
+    frame = rates(2, days=3).assign(rejected=[10, 20, 30, 20, 10, 40], accepted=[90, 80, 70, 80, 90, 60])
+    ax = plot(frame, picture="verdict.outcomes")
+    assert len({tuple(points_of(panel, "_around")) for panel in ax.child_axes}) == 1
+    text = describe_figure(ax.figure)
+    assert f"alder-validator-0{ID} from 10 to 30, highest at 2026-11-09 12:00; " in text
+    assert f"alder-validator-1{ID} from 20 to 40, highest at 2026-11-10 12:00." in text
+
+
+@pytest.mark.parametrize("days", [1, 2])
+def test_the_text_has_the_rates_of_panels_with_few_days(days):
+    frame = rates(2, days=days).assign(rejected=[10, 20] * days, accepted=[90, 80] * days)
+    text = describe_figure(plot(frame, picture="verdict.outcomes").figure)
+    assert f"alder-validator-0{ID} 10; alder-validator-1{ID} 20." in text
 
 
 def test_labels_of_ticks_stand_at_the_first_column_and_the_last_row():

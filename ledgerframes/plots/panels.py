@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import XAxis, YAxis
     from matplotlib.transforms import Bbox
 
+OWN_LINE = "_own"  # label of the line of a panel's own group, among the others of the panel
 MAX_PANELS = 12
 MAX_COLUMNS = 4
 MAX_TICKS = 3  # of each axis
@@ -96,7 +97,7 @@ def _draw_panel(
     if around is not None:
         line(ax, around.index.to_numpy(), r.numbers(around), color=c.color(2), linewidth=1, label="_around")
     style: dict[str, Any] = {"marker": "o" if len(values) <= MAX_MARKERS else "", "markersize": 2.5, "linewidth": 1.2}
-    line(ax, x, y, color=c.color(0), label=str(values.name), **style)
+    line(ax, x, y, color=c.color(0), label=OWN_LINE, **style)
     ax.plot(x[marked], y[marked], "D", color=c.color(1), markersize=4, label="_marked")
     texts = np.flatnonzero(marked & ~np.isnan(y))
     if not 0 < len(texts) <= MAX_MARKED_TEXTS or len(values) > MAX_MARKED_TEXTS:

@@ -12,8 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 from matplotlib.ticker import FixedLocator, ScalarFormatter
+
+from ledgerframes.plots.panels import OWN_LINE
 
 MAX_SERIES = 4
 MAX_ROWS = 3
@@ -54,9 +57,15 @@ def _sentences(ax: Axes) -> Iterator[str]:
 def _panels(ax: Axes) -> list[str]:
     """Return the names and ranges of the first panels inside axes."""
     panels = cast("list[Axes]", ax.child_axes)
-    texts = [f"{panel.get_title(loc='left')} {next(_series(panel), '')}".strip() for panel in panels]
+    texts = [f"{panel.get_title(loc='left')} {_of_panel(panel)}".strip() for panel in panels]
     more = [f"{len(texts) - MAX_SERIES} more panels"] if len(texts) > MAX_SERIES else []
     return [*texts[:MAX_SERIES], *more]
+
+
+def _of_panel(panel: Axes) -> str:
+    """Return the range of the group in the title of a panel, whose first line can be another."""
+    own = (_describe_line(panel, line) for line in panel.get_lines() if line.get_label() == OWN_LINE)
+    return next(own, "") or next(_series(panel), "")
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------------
@@ -114,9 +123,13 @@ def _series(ax: Axes) -> Iterator[str]:
             heights = np.asarray(values, dtype=np.float64) - (0.0 if baseline is None else baseline)
             yield _describe(ax, patch.get_label(), (edges[1:] + edges[:-1]) / 2, heights)
     for line in ax.get_lines():
-        x, y = (np.asarray(data, dtype=np.float64) for data in line.get_data(orig=False))
-        if len(y) >= MIN_POINTS and line.get_marker() not in CAPS:
-            yield _describe(ax, line.get_label(), x, y)
+        if np.size(line.get_ydata()) >= MIN_POINTS and line.get_marker() not in CAPS:
+            yield _describe_line(ax, line)
+
+
+def _describe_line(ax: Axes, line: Line2D) -> str:
+    x, y = (np.asarray(data, dtype=np.float64) for data in line.get_data(orig=False))
+    return _describe(ax, line.get_label(), x, y)
 
 
 def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
