@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.dates import date2num
 from test_plot import START, one_party, per_round, result, texts_of
 
+import ledgerframes as lf
 from ledgerframes import plot
 from ledgerframes.plots._canvas import amount_axis, bytes_axis, plain, ratio_axis
 from ledgerframes.report.pictures import draw_pictures
@@ -170,6 +172,33 @@ def test_bars_without_any_length_have_an_axis_that_can_be_read():
     frame = result("activity.weights", "party")(3)
     ax = plot(frame.assign(weight=(frame["weight"] * 0)), picture="activity.weights")
     assert ax.get_xlim() == (0, 1)
+
+
+def test_timeouts_are_drawn_in_their_window_as_other_pictures_over_time(tmp_path):
+    net = lf.connect("sandbox", store=tmp_path / "store", events=800, days=2)
+    frames = lf.load_events(net, since="2026-11-07", until="2026-11-09")
+    timeouts, edges = lf.verdict.head_of_line(frames), plot(lf.cost.spend(frames, every="1d")).get_xlim()
+    assert len(timeouts) > 1
+    assert edges == tuple(date2num(np.array(["2026-11-07", "2026-11-09"], "datetime64[us]")))
+    timeouts.to_parquet(tmp_path / "timeouts.parquet")
+    for rows in (timeouts, timeouts.head(1), pd.read_parquet(tmp_path / "timeouts.parquet")):
+        assert plot(rows, picture="verdict.head_of_line").get_xlim() == edges
+
+
+def test_a_circle_at_the_end_of_the_window_keeps_its_area():
+    frame = result("verdict.head_of_line")(2)
+    first, last = (int(frame["record_time"].iloc[each].timestamp() * 1e6) for each in (0, -1))
+    frame.attrs["window"] = [first, last + 1]
+    ax = plot(frame, picture="verdict.head_of_line")
+    assert ax.get_xlim()[0] == first / 86_400e6
+    assert ax.collections and not any(circles.get_clip_on() for circles in ax.collections)
+
+
+def test_timeouts_without_a_window_have_room_around_them():
+    frame = result("verdict.head_of_line")(2)
+    low, high = plot(frame, picture="verdict.head_of_line").get_xlim()
+    times = date2num(frame["record_time"].dt.tz_localize(None).to_numpy())
+    assert low < times.min() and times.max() < high
 
 
 # -- cells and counts ---------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ AMOUNT = "decimal128(38, 10)[pyarrow]"
 SHARE = "share of 1"
 # In ``attrs`` of a result: the name of its figure, the number of its rows, and the final share of a window that is not all final.
 NAME, ROWS, FINAL = "figure", "rows", "final"
+WINDOW = "window"  # in ``attrs`` of events that are drawn over time: the edges of their window, in microseconds since 1970
 WEIGHT_UNIT = "weighted bytes"  # times the factor of the right, so nobody paid these bytes
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis.arguments import require_columns
-from ledgerframes.analysis.figures import TIME
+from ledgerframes.analysis.figures import TIME, WINDOW
 from ledgerframes.analysis.groups import Flags, is_true, microseconds
 from ledgerframes.analysis.requests import REJECTED
 from ledgerframes.analysis.verdict.empty_results import NO_VERDICT
@@ -29,6 +30,9 @@ TIMEOUT_SECONDS = 30.0
 MIN_SECONDS = 0.001  # a logarithmic axis has no 0
 IN_DOUBT = f"Timeouts are not named: {DOUBTFUL_LIMIT}."
 LATENCY_TITLE = "Latency until finalization"
+MIN_AREA, MAX_AREA = 20, 420  # of a circle, in square printer's points
+# Marks at the edge of a window are not cut, because part of a circle would have another area.
+WHOLE: dict[str, Any] = {"clip_on": False, "in_layout": False}
 PERCENTILES = (("p50", "o", 0), ("p95", "s", 1), ("p99", "^", 3))
 
 
@@ -209,12 +213,12 @@ def verdict_head_of_line(chart: Chart) -> None:
     largest = max(added.max(), 1.0)
     for row, code in enumerate(order[: r.MAX_ROWS]):
         waited, nobody = (codes == code) & (added > 0), (codes == code) & (added == 0)
-        area = 20 + 400 * added[waited] / largest
-        ax.scatter(times[waited], np.full(waited.sum(), row), s=area, color=c.color(1), alpha=0.8)
-        ax.plot(times[nobody], np.full(nobody.sum(), row), "x", color=c.text_color(ax), markersize=4)
+        area = MIN_AREA + (MAX_AREA - MIN_AREA) * added[waited] / largest
+        ax.scatter(times[waited], np.full(waited.sum(), row), s=area, color=c.color(1), alpha=0.8, **WHOLE)
+        ax.plot(times[nobody], np.full(nobody.sum(), row), "x", color=c.text_color(ax), markersize=4, **WHOLE)
     chart.show_rows([r.label(names[code]) for code in order[: r.MAX_ROWS]])
-    margin = max((times.max() - times.min()) * 0.03, 0.01)
-    chart.show_times(times.min() - margin, times.max() + margin)
+    ax.tick_params(axis="y", pad=math.sqrt(MAX_AREA / math.pi))  # room for half of the largest circle
+    chart.show_times(*_window(frame, times))
     expected = frame["expected_victims"].sum(skipna=False)
     by_chance = "" if pd.isna(expected) else f", {expected:,.1f} expected by chance"
     notes = (
@@ -223,3 +227,12 @@ def verdict_head_of_line(chart: Chart) -> None:
         r.omitted_note(len(order) - r.MAX_ROWS),
     )
     return chart.show_titles("Requests that timed out, and the time that others waited (heuristic)", *notes)
+
+
+def _window(frame: pd.DataFrame, times: r.Numbers) -> tuple[float, float]:
+    """Return the edges of the window, or of the requests of a result that lost it."""
+    if WINDOW in frame.attrs:
+        since, until = c.time_numbers(pd.Series(frame.attrs[WINDOW]))
+        return since, until
+    margin = max((times.max() - times.min()) * 0.03, 0.01)
+    return times.min() - margin, times.max() + margin

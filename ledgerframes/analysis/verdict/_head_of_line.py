@@ -178,7 +178,10 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     search = run(frames, REQUEST_COUNTS).iloc[0]
     columns = _possible_culprits(frames) if is_limit_doubtful(search) else _culprits(frames, tables)
     columns["coverage"] = _coverage(search)
-    return sort_largest_first(CULPRITS.build(frames, columns), "added", "record_time", "update_id")
+    result = sort_largest_first(CULPRITS.build(frames, columns), "added", "record_time", "update_id")
+    if frames.window is not None:
+        result.attrs[declare.WINDOW] = [*Call(CULPRITS, frames).bounds]  # a list, which a file keeps as it is
+    return result
 
 
 @VICTIMS.register
