@@ -158,6 +158,10 @@ def test_a_narrow_page_has_two_panels_in_a_row():
     data, texts = draw_pictures(ax.figure)
     assert len(data) == 2 and texts["title"] == "Rejection rate by submitting participant, per day"
     assert_nothing_overlaps(ax)
+    renderer = ax.figure.canvas.get_renderer()
+    for panel in ax.child_axes:
+        boxes = [text.get_window_extent(renderer) for text in panel.texts]
+        assert boxes and all(panel.bbox.x0 < box.x0 and box.x1 < panel.bbox.x1 for box in boxes)
     lefts = {round(panel.get_window_extent().x0) for panel in ax.child_axes}
     assert len(lefts) == 2
 

@@ -117,6 +117,44 @@ def test_all_lines_are_below_their_legend():
     assert highest < legend.y0
 
 
+def spikes(at, rows=168):
+    """Hourly costs of a week with one spike."""
+    costs = pd.array([100_000] * rows, "Int64")
+    costs[at] = 776_500
+    return plot(result("cost.spend", over_time=True)(rows).assign(total_traffic_cost=costs), picture="cost.spend")
+
+
+def waste(at, rows=40):
+    frame = result("cost.wasted", over_time=True)(rows)
+    return plot(frame.assign(share=0.1, is_above=np.arange(rows) == at % rows), picture="cost.wasted")
+
+
+@pytest.mark.parametrize("draw", [spikes, waste])
+@pytest.mark.parametrize("at", [0, 1, 4, 20, -20, -4, -2, -1])
+def test_labels_of_points_stay_within_axes_of_any_width(draw, at):
+    ax = draw(at)
+    (label,) = [text for text in ax.texts if text.xycoords == "data"]
+    draw_pictures(ax.figure)  # leaves the narrow one
+    for width in (3.6, 3.9, 6, 9, 11.7):
+        ax.figure.set_size_inches(width, 4)
+        ax.figure.draw_without_rendering()
+        renderer = ax.figure.canvas.get_renderer()
+        box, axes = label.get_window_extent(renderer), ax.get_window_extent(renderer)
+        assert axes.x0 < box.x0 and box.x1 < axes.x1 and axes.y0 < box.y0 and box.y1 < axes.y1
+        ticks = [each for axis in (ax.xaxis, ax.yaxis) for each in axis.get_ticklabels()]
+        assert not any(box.overlaps(tick.get_window_extent(renderer)) for tick in ticks)
+        x = ax.transData.transform(label.xy)[0]
+        assert box.x0 - 1 <= x <= box.x1 + 1, "the text is above its point"
+
+
+def test_labels_of_points_are_in_their_middle_wherever_there_is_room():
+    ax = spikes(84)
+    ax.figure.draw_without_rendering()
+    (label,) = [text for text in ax.texts if text.xycoords == "data"]
+    box = label.get_window_extent(ax.figure.canvas.get_renderer())
+    assert (box.x0 + box.x1) / 2 == pytest.approx(ax.transData.transform(label.xy)[0], abs=1)
+
+
 # -- ticks --------------------------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 
 from ledgerframes.errors import UsageError
 from ledgerframes.plots._fonts import families
+from ledgerframes.plots._labels import point_label
 from ledgerframes.plots._pyplot import pyplot
 
 if TYPE_CHECKING:
@@ -137,18 +138,13 @@ def label_points(ax: Axes, x: Iterable[float], y: Iterable[float], texts: Iterab
     """Write a text above each of a few points, and nothing above many."""
     points = list(zip(x, y, texts, strict=True))
     for at, height, text in points if len(points) <= MAX_LABELS else ():
-        side = text_side(ax, at, text_width(text) / width(ax) / 2)
-        annotate(ax, text, (at, height), (0, 6), "data", ha=side)
+        label_point(ax, text, (at, height), 6)
 
 
-def text_side(ax: Axes, at: float, margin: float) -> str:
-    """Return the alignment that keeps a text within the axes.
-
-    The margin is half of its width, as a share of theirs.
-    """
-    first, last = ax.get_xlim()
-    part = (at - first) / (last - first)
-    return "left" if part < margin else "right" if part > 1 - margin else "center"
+def label_point(ax: Axes, text: str, point: tuple[float, float], rise: float, **style: Any) -> None:
+    """Write a text above a point by so many printer's points, within the axes."""
+    style = {"color": text_color(ax), "fontsize": NOTE_SIZE, "clip_on": False, **style}
+    ax.add_artist(point_label()(text, point, xycoords="data", xytext=(0, rise), textcoords="offset points", **style))
 
 
 def draw_message(ax: Axes, text: str) -> None:

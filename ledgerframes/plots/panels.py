@@ -55,14 +55,12 @@ def panels(
     visible = drawn.iloc[:, :MAX_PANELS]
     highest = float(np.nanmax(visible.to_numpy(), initial=low))
     set_axis(chart.ax.yaxis, highest)
-    # Before the labels of ticks are known, which take some of it.
-    panel_width = (c.width(chart.ax) - LEFT) / column_count(len(visible.columns), c.width(chart.ax) - LEFT) - GAP
     of_columns = {}
     for number, name in enumerate(visible):
         panel = chart.ax.inset_axes((0, 0, 1, 1), facecolor="none")
         copy = replace(chart, ax=panel, is_new=False, is_panel=True, notes=[])
         marked = np.zeros(len(visible), dtype=bool) if marks is None else marks[name].to_numpy(dtype=bool)
-        _draw_panel(copy, visible.iloc[:, number], marked, around, to_text, panel_width)
+        _draw_panel(copy, visible.iloc[:, number], marked, around, to_text)
         set_axis(panel.yaxis, highest)
         panel.set_ylim(low, _top(low, highest, panel.get_yscale()))
         label = panel.get_xlabel()
@@ -90,9 +88,8 @@ def _draw_panel(
     marked: npt.NDArray[np.bool_],
     around: pd.Series | None,
     to_text: Callable[[float], str],
-    width: float,
 ) -> None:
-    """Draw the values of one group over time, in a panel of this width in printer's points."""
+    """Draw the values of one group over time."""
     ax, x, y = chart.ax, values.index.to_numpy(), r.numbers(values)
     if around is not None:
         line(ax, around.index.to_numpy(), r.numbers(around), color=c.color(2), linewidth=1, label="_around")
@@ -104,9 +101,7 @@ def _draw_panel(
         texts = np.array([np.nanargmax(y)])
     chart.draw_time_axis()
     for at in texts:
-        text = to_text(y[at])
-        side = c.text_side(ax, x[at], max(0.1, len(text) * DIGIT_WIDTH / 2 / width))
-        c.annotate(ax, text, (x[at], y[at]), (0, 4), "data", ha=side, fontsize=TICK_SIZE)
+        c.label_point(ax, to_text(y[at]), (x[at], y[at]), 4, fontsize=TICK_SIZE)
 
 
 def _top(low: float, highest: float, scale: str) -> float:

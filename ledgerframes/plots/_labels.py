@@ -1,0 +1,34 @@
+"""Texts at points, which stay within axes of any width."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.backend_bases import RendererBase
+    from matplotlib.text import Annotation
+
+GAP = 2  # printer's points between a text and an end of the axes
+
+
+@cache
+def point_label() -> type[Annotation]:
+    """Return the class of texts above points, which needs matplotlib.
+
+    A text starts or ends at its point where half of it would leave the axes. Axes have their width only when they are drawn,
+    and a page has the same ones in two widths.
+    """
+    from matplotlib.text import Annotation, Text
+
+    class PointLabel(Annotation):
+        def update_positions(self, renderer: RendererBase) -> None:  # called before a text is measured or drawn
+            self.set_horizontalalignment("center")
+            super().update_positions(renderer)
+            box, axes = Text.get_window_extent(self, renderer), self.axes.bbox  # type: ignore[union-attr]
+            gap = renderer.points_to_pixels(GAP)
+            if box.x0 < axes.x0 + gap or box.x1 > axes.x1 - gap:
+                is_left = box.x0 + box.x1 < axes.x0 + axes.x1
+                self.set_horizontalalignment("left" if is_left else "right")
+
+    return PointLabel
