@@ -16,9 +16,8 @@ from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
 MAX_AREAS = 10
-HUES = (0, 1, 3, 4)  # the colors of the style without its gray
-TINTS = (1.0, 0.6, 0.3)
-REST_TINT = 0.35
+HUES = (0, 1, 3, 4)  # the colors of the style without its gray, which is for all others
+PATTERNS = ("", "////", "....")  # of the areas with the first colors, the next and the last
 WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can be missing"
 LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
 FIXED = "Requests, costs and the behavior of all parties stay the same"
@@ -60,30 +59,28 @@ def _rounds_text(count: int, text: str) -> str:
 
 
 def _stack_shares(chart: Chart, weights: r.Numbers) -> None:
-    from matplotlib.colors import to_rgba
-
     ax, table = chart.ax, chart.group_table(weights, weights).fillna(0)
     table = table.loc[:, table.sum().to_numpy() > 0]
     if table.empty:
         chart.show_message("No app provider has an activity weight above 0.")
         return
     shares = table.div(np.maximum(table.sum(axis=1), 1), axis=0)
-    rest = to_rgba(c.color(2), REST_TINT)
-    s.areas(ax, chart.edges(), s.largest_parts(shares, MAX_AREAS, [_tint(number) for number in range(12)], rest))
+    parts = s.largest_parts(shares, MAX_AREAS, [c.color(each) for each in HUES * len(PATTERNS)], c.color(2))
+    s.areas(ax, chart.edges(), [_with_pattern(number, part) for number, part in enumerate(parts)])
     chart.draw_time_axis()
     c.percent_axis(ax.yaxis, "Share")
     ax.set_ylim(0, 1)
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, labelcolor=c.text_color(ax))
 
 
-def _tint(number: int) -> tuple[float, float, float, float]:
-    """Return one of twelve colors, first the strong ones.
+def _with_pattern(number: int, part: s.Part) -> s.Part:
+    """Return an area with a pattern if another one has its color, except that of all others.
 
-    The others let the page through, so that they are the fainter ones on a dark page, too.
+    Paler colors would be too faint on white paper, or on dark paper.
     """
-    from matplotlib.colors import to_rgba
-
-    return to_rgba(c.color(HUES[number % len(HUES)]), TINTS[number // len(HUES) % len(TINTS)])
+    text, values, style = part
+    pattern = "" if r.is_other(text) else PATTERNS[number // len(HUES)]
+    return text, values, {**style, **s.HATCHED, "hatch": pattern}
 
 
 @draws("activity.rounds", "Reward and activity weight", empty="No round has a known weight in this window.", column="weight")

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.patches import Patch
 
+import ledgerframes as lf
 from ledgerframes.plots._canvas import STYLE as STYLE_FILE
 from ledgerframes.report.page import TEMPLATES
 from ledgerframes.report.pictures import COLORS, DARK_DATA, DARK_STYLE, INKS, LIGHT_STYLE
@@ -13,6 +20,7 @@ from ledgerframes.report.pictures import COLORS, DARK_DATA, DARK_STYLE, INKS, LI
 STYLE = (TEMPLATES / "report.css").read_text(encoding="utf-8")
 THEMES = ("light", "dark", "print")
 TEXTS = ("ink", "soft", "accent")
+PAPERS = ("#ffffff", INKS["#ffffff"][1])  # of pictures on a light and on a dark page
 MARKS = ("accent", "final", "provisional", "missing", "earlier", "outside")
 
 
@@ -68,3 +76,59 @@ def test_data_of_pictures_can_be_seen_on_both_papers() -> None:
     for color in (f"#{each}" for each in re.findall(r"[0-9a-f]{6}", cycle)):
         assert contrast(color, "#ffffff") >= 3, color
         assert contrast(DARK_DATA.get(color, ("", color))[1], INKS["#ffffff"][1]) >= 3, color
+
+
+@pytest.fixture(scope="module")
+def areas() -> Iterator[dict[str, Axes]]:
+    """Pictures of areas, with as many of them as a picture has."""
+    net = lf.connect("sandbox", events=3000, days=3)
+    frames = lf.load_events(net, since="2026-11-06", until="2026-11-09")
+    results = {
+        "shares": lf.activity.weights(frames, by="party", every="6h"),
+        "costs of groups": lf.cost.spend(frames, by="participant", every="6h"),
+        "costs": lf.cost.spend(frames, every="6h"),
+    }
+    yield {name: lf.plot(result) for name, result in results.items()}
+    plt.close("all")
+
+
+def as_drawn(color: tuple[float, float, float, float], paper: str) -> str:
+    """A color of a mark on a paper, which shows through as far as the mark is transparent."""
+    opaque = to_hex(color[:3])
+    if paper != PAPERS[0]:
+        opaque = COLORS.get(opaque, ("", opaque))[1]
+    return to_hex(color[3] * np.array(to_rgb(opaque)) + (1 - color[3]) * np.array(to_rgb(paper)))
+
+
+def visible_parts(mark: Patch, paper: str) -> list[str]:
+    """The colors of the area and of the edge of a mark, as far as it has them."""
+    face, edge = mark.get_facecolor(), mark.get_edgecolor()
+    return [as_drawn(face, paper)] * mark.get_fill() + [as_drawn(edge, paper)] * (mark.get_linewidth() >= 0.8)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_colors_are_measured_as_they_are_drawn(paper: str) -> None:
+    strong, faint = Patch(facecolor="#4f86b0"), Patch(facecolor=("#4f86b0", 0.3))
+    assert visible_parts(strong, paper)[0] == "#4f86b0"
+    assert contrast(visible_parts(faint, paper)[0], paper) < 2
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("name", ["shares", "costs of groups", "costs"])
+def test_areas_can_be_seen_as_they_are_drawn(areas: dict[str, Axes], name: str, paper: str) -> None:
+    ax = areas[name]
+    legend = ax.get_legend()
+    assert legend is not None
+    samples = [each for each in legend.legend_handles if isinstance(each, Patch)]
+    assert len(samples) >= {"shares": 10, "costs of groups": 5, "costs": 2}[name]
+    for mark in [*(each for each in ax.patches if each.get_label() in names_of(ax)), *samples]:
+        assert max(contrast(color, paper) for color in visible_parts(mark, paper)) >= 3, mark.get_label()
+
+
+def test_areas_of_one_color_differ_in_their_pattern(areas: dict[str, Axes]) -> None:
+    styles = [(to_hex(each.get_facecolor()), each.get_hatch() or "") for each in areas["shares"].patches]
+    assert len(set(styles)) == len(styles) >= 10
+
+
+def names_of(ax: Axes) -> list[str]:
+    return [str(name) for name in ax.get_legend_handles_labels()[1]]
