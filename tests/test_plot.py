@@ -1070,7 +1070,7 @@ def test_rows_of_accepted_requests_have_their_number():
 def test_the_ends_of_a_band_are_lines(name):
     # A pale area alone is almost invisible on a dark page.
     ax = plot(result(name, over_time=name == "cost.wasted")(8), picture=name)
-    usual = "usual: center to limit"
+    usual = "usual: up to the limit"
     areas = [*ax.collections, *(each for each in ax.patches if each.get_label() == usual)]
     (band,) = [each for each in areas if each.get_label() in ("4 of 5 cases", "all votes", usual)]
     edge, face = (np.ravel(colors)[:4] for colors in (band.get_edgecolor(), band.get_facecolor()))
@@ -1113,11 +1113,19 @@ def test_rates_of_parties_that_share_requests_have_no_rate_of_all():
     assert [line.get_label() for line in ax.lines if not str(line.get_label()).startswith("_")] == ["not judged"]
 
 
-def test_the_usual_range_of_waste_begins_at_its_center():
-    frame = result("cost.wasted", None, over_time=True)(4).assign(center=0.1, upper=0.25)
+def test_the_usual_range_of_waste_is_all_below_its_limit_with_its_center():
+    frame = result("cost.wasted", None, over_time=True)(4).assign(share=0.05, center=0.1, upper=[0.25, 0.25, np.nan, 0.3])
     ax = plot(frame, picture="cost.wasted")
-    (band,) = [each for each in ax.patches if each.get_label() == "usual: center to limit"]
-    assert band.get_data().baseline.tolist() == [0.1] * 4 and band.get_data().values.tolist() == [0.25] * 4
+    (band,) = [each for each in ax.patches if each.get_label() == "usual: up to the limit"]
+    (center,) = [each for each in ax.patches if each.get_label() == "center of the usual range"]
+    assert band.get_data().baseline == 0
+    np.testing.assert_array_equal(band.get_data().values, [0.25, 0.25, np.nan, 0.3])
+    assert center.get_data().values.tolist() == [0.1] * 4 and center.get_data().baseline is None and not center.get_fill()
+    ax.figure.draw_without_rendering()
+    edges, area = band.get_data().edges, band.get_transform().transform_path(band.get_path())
+    for middle, limit in zip((edges[1:] + edges[:-1]) / 2, [0.25, 0.25, 0, 0.3], strict=True):
+        for share in (0.01, 0.05, 0.2, 0.26, 0.31):
+            assert area.contains_point(ax.transData.transform((middle, share))) == (share < limit)
 
 
 def texts_on(ax):

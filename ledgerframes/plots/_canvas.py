@@ -90,8 +90,8 @@ def color(number: int) -> str:
 
 
 def band(color: str) -> dict[str, Any]:
-    """Return the style of a band, whose edges are visible on light and on dark paper."""
-    return {"facecolor": (color, 0.3), "edgecolor": color, "linewidth": 0.8}
+    """Return the style of a band, visible with its lines on light and on dark paper."""
+    return {"facecolor": (color, 0.25), "edgecolor": color, "linewidth": 0.8}
 
 
 def text_color(ax: Axes) -> str:

@@ -173,8 +173,8 @@ def cost_overhead(chart: Chart) -> None:
 def cost_wasted(chart: Chart) -> None:
     """Draw the share of the cost that rejected requests caused, as a control chart.
 
-    Share [%] over record time [UTC] with the usual range; diamonds are above it, partial periods are open. Groups over
-    time: a panel for each of the 12 largest. Otherwise: one bar of share [%] per group.
+    Share [%] over record time [UTC] with the usual range from 0 to its upper limit and its center; diamonds are above it,
+    partial periods are open. Groups over time: a panel for each of the 12 largest. Otherwise: one bar of share [%] per group.
 
     Examples
     --------
@@ -208,8 +208,10 @@ def _draw_control_chart(chart: Chart) -> None:
     is_partial, is_above = (is_true(frame[name]) for name in ("is_partial", "is_above"))
     ax.plot(times[is_partial], shares[is_partial], "o", markersize=3.5, color=c.color(0), markerfacecolor="white")
     if not np.isnan(upper).all():
-        limits, centers = np.nan_to_num(upper), np.nan_to_num(chart.numbers("center"))
-        ax.stairs(limits, chart.edges(), baseline=centers, fill=True, label="usual: center to limit", **c.band(c.color(2)))
+        # From 0, because only a share above the limit is unusual, and none that is below the center.
+        ax.stairs(upper, chart.edges(), fill=True, label="usual: up to the limit", **c.band(c.color(2)))
+        center: dict[str, Any] = {"color": c.text_color(ax), "linestyle": "--", "linewidth": 1}
+        ax.stairs(chart.numbers("center"), chart.edges(), baseline=None, label="center of the usual range", **center)
     if is_above.any():
         marks: dict[str, Any] = {"color": c.color(1), "markeredgecolor": c.text_color(ax)}
         ax.plot(times[is_above], shares[is_above], "D", label="above the usual range", **marks)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.patches import Patch
 
 import ledgerframes as lf
+from ledgerframes.plots import _canvas as c
 from ledgerframes.plots._canvas import STYLE as STYLE_FILE
 from ledgerframes.report.page import TEMPLATES
 from ledgerframes.report.pictures import COLORS, DARK_DATA, DARK_STYLE, INKS, LIGHT_STYLE
@@ -92,12 +93,12 @@ def areas() -> Iterator[dict[str, Axes]]:
     plt.close("all")
 
 
-def as_drawn(color: tuple[float, float, float, float], paper: str) -> str:
+def as_drawn(mark: tuple[float, float, float, float], paper: str) -> str:
     """A color of a mark on a paper, which shows through as far as the mark is transparent."""
-    opaque = to_hex(color[:3])
+    opaque = to_hex(mark[:3])
     if paper != PAPERS[0]:
         opaque = COLORS.get(opaque, ("", opaque))[1]
-    return to_hex(color[3] * np.array(to_rgb(opaque)) + (1 - color[3]) * np.array(to_rgb(paper)))
+    return to_hex(mark[3] * np.array(to_rgb(opaque)) + (1 - mark[3]) * np.array(to_rgb(paper)))
 
 
 def visible_parts(mark: Patch, paper: str) -> list[str]:
@@ -122,7 +123,15 @@ def test_areas_can_be_seen_as_they_are_drawn(areas: dict[str, Axes], name: str, 
     samples = [each for each in legend.legend_handles if isinstance(each, Patch)]
     assert len(samples) >= {"shares": 10, "costs of groups": 5, "costs": 2}[name]
     for mark in [*(each for each in ax.patches if each.get_label() in names_of(ax)), *samples]:
-        assert max(contrast(color, paper) for color in visible_parts(mark, paper)) >= 3, mark.get_label()
+        assert max(contrast(part, paper) for part in visible_parts(mark, paper)) >= 3, mark.get_label()
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_lines_on_a_band_can_be_seen(paper: str) -> None:
+    with c.style():
+        usual, line = Patch(**c.band(c.color(2))), to_rgba(c.color(0))
+    area, edge = visible_parts(usual, paper)
+    assert contrast(as_drawn(line, paper), area) >= 3 and contrast(edge, paper) >= 3
 
 
 def test_areas_of_one_color_differ_in_their_pattern(areas: dict[str, Axes]) -> None:

@@ -157,9 +157,9 @@ def wasted(
     -----
     Source: verdicts with result rejected, traffic summaries (docs/facts.md#survivorship). The usual range: docs/uncertainty.md.
 
-    Picture, by :func:`ledgerframes.plot`: Share [%] over record time [UTC] with the usual range; diamonds are above it,
-    partial periods are open. Groups over time: a panel for each of the 12 largest. Otherwise: one bar of share [%] per
-    group.
+    Picture, by :func:`ledgerframes.plot`: Share [%] over record time [UTC] with the usual range from 0 to its upper limit
+    and its center; diamonds are above it, partial periods are open. Groups over time: a panel for each of the 12 largest.
+    Otherwise: one bar of share [%] per group.
 
     Examples
     --------
