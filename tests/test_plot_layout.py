@@ -96,6 +96,20 @@ def test_a_legend_hides_no_bar_or_its_text(draw):
     assert not any(bar.get_window_extent(renderer).overlaps(legend) for bar in [*ax.patches, *ax.texts])
 
 
+def test_a_legend_of_shares_has_the_order_of_their_stack():
+    ax = plot(result("activity.weights", "party", over_time=True)(200), picture="activity.weights")
+    heights = {each.get_label(): np.mean(each.get_data().baseline) for each in ax.patches}
+    from_the_top = sorted(heights, key=heights.get, reverse=True)
+    assert len(heights) == 8
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == from_the_top
+    colors = {each.get_label(): (each.get_facecolor(), each.get_hatch()) for each in ax.patches}
+    draw_pictures(ax.figure)
+    (narrow,) = ax.figure.legends
+    assert [text.get_text() for text in narrow.get_texts()] == from_the_top
+    samples = [(each.get_facecolor(), each.get_hatch()) for each in narrow.legend_handles]
+    assert samples == [colors[name] for name in from_the_top]
+
+
 def test_a_legend_hides_no_forecast():
     hours = START + pd.to_timedelta(np.arange(200), unit="h")
     balance = np.linspace(2_000_000, -6_000_000, 200).round().astype("int64")
