@@ -70,8 +70,8 @@ def _stack_shares(chart: Chart, weights: r.Numbers) -> None:
     chart.draw_time_axis()
     c.percent_axis(ax.yaxis, "Share")
     ax.set_ylim(0, 1)
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.02), "frameon": False}
-    ax.legend(**place, labelcolor=c.text_color(ax), reverse=True)  # from the top, as the areas are stacked
+    style: dict[str, Any] = {"frameon": False, "labelcolor": c.text_color(ax)}
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), reverse=True, **style)  # from the top, as the areas are
 
 
 def _with_pattern(number: int, part: s.Part) -> s.Part:
