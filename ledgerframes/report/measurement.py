@@ -11,7 +11,7 @@ import pandas as pd
 from ledgerframes.analysis import cost, reconcile
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings import findings as find
-from ledgerframes.analysis.findings.facts import CURRENCY
+from ledgerframes.analysis.findings.facts import CURRENCY, REWARDS
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -91,7 +91,8 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
 def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs, state: State | None = None) -> pd.DataFrame:
     """Return the findings at the list price, with the balance of the report.
 
-    Only a price in dollars counts. Rewards are checked if the state is known.
+    Only a price in dollars counts. Rewards take as long as everything else together, so only a report that shows them has
+    them checked.
     """
     price, balance = read_prices(inputs.parameters, frames).price, inputs.parameters.get("balance", 0)
     payer = inputs.parameters.get("participant") or (largest_payer(frames) if balance else "")
@@ -101,7 +102,7 @@ def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs, state: 
         price=price if price is not None and price.currency == CURRENCY else None,
         participant=payer if balance else "",
         balance=TrafficBalance(balance, inputs.window.until) if balance and payer else None,
-        rewards=None if state is None else _links(frames, state),
+        rewards=None if state is None or REWARDS not in inputs.report.headings else _links(frames, state),
         accept_survivorship=True,
     )
 

@@ -230,7 +230,6 @@ REPORTS: dict[str, Report] = {
                 "rejection rate": "How were requests decided?",
                 "activity weight": "Who earned activity?",
                 "requests with activity": "Who earned activity?",
-                "rewards": "What is unusual?",
                 "balance": "When does the traffic balance end?",
             },
         ),

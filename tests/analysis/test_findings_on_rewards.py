@@ -14,6 +14,7 @@ import ledgerframes as lf
 from ledgerframes.analysis.findings._rewards import BROKEN
 from ledgerframes.errors import UsageError
 from ledgerframes.report.attention import describe_attention
+from ledgerframes.report.loads import State
 from ledgerframes.report.measurement import find_for_report
 from ledgerframes.report.registry import REPORTS
 
@@ -90,13 +91,17 @@ def test_a_proof_of_each_party_is_refused() -> None:
         lf.findings(frames, rewards=lf.reconcile.rewards(frames, by="party"))
 
 
-@pytest.mark.parametrize("name", ["activity", "weekly"])
-def test_the_pages_on_rewards_say_it(name: str) -> None:
+def found_for(name: str, state: State | None) -> pd.DataFrame:
     frames = LEFT_OUT.frames()
-    inputs: Any = SimpleNamespace(parameters={"price": ""}, window=frames.window)
-    result = find_for_report(frames, frames, inputs, lf.state.tables(frames))
+    inputs: Any = SimpleNamespace(parameters={"price": ""}, window=frames.window, report=REPORTS[name])
+    return find_for_report(frames, frames, inputs, state)
+
+
+def test_the_page_on_rewards_says_it() -> None:
+    state = lf.state.tables(LEFT_OUT.frames())
+    result = found_for("activity", state)
     assert result["what"].tolist() == ["rewards"]
-    assert find_for_report(frames, frames, inputs).empty
-    (first,) = describe_attention(result, REPORTS[name].headings)["findings"]
+    (first,) = describe_attention(result, REPORTS["activity"].headings)["findings"]
     assert first["text"] == result["sentence"][0]
-    assert f"## {first['heading']}" in REPORTS[name].path.read_text(encoding="utf-8")
+    assert f"## {first['heading']}" in REPORTS["activity"].path.read_text(encoding="utf-8")
+    assert found_for("activity", None).empty and found_for("weekly", state).empty

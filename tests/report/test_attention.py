@@ -14,10 +14,9 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.analysis.findings._measures import NAMES
-from ledgerframes.analysis.findings._rewards import REWARDS
 from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings._weeks import SUBJECTS
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, REWARDS
 from ledgerframes.report import REPORTS, Report, load_history, overview, run_report
 from ledgerframes.report.attention import describe_attention
 from ledgerframes.report.notebook import read_notebook
@@ -79,7 +78,7 @@ def test_nothing_is_called_usual_that_was_not_compared() -> None:
 
 def test_measures_are_those_of_findings_that_a_report_can_have() -> None:
     assert {*MEASURES} == {*NAMES, ONE_COST}
-    assert {*REPORTS["weekly"].headings} == {*MEASURES, REWARDS, BALANCE}
+    assert {*REPORTS["weekly"].headings} == {*MEASURES, BALANCE}
 
 
 @pytest.mark.parametrize("report", REPORTS.values(), ids=lambda report: report.name)

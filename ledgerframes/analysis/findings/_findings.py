@@ -13,7 +13,7 @@ from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings._looks import compare
 from ledgerframes.analysis.findings._measures import NAMES
 from ledgerframes.analysis.findings._next_steps import next_step_of
-from ledgerframes.analysis.findings._rewards import REWARDS, broken_rewards, require_links
+from ledgerframes.analysis.findings._rewards import broken_rewards, require_links
 from ledgerframes.analysis.findings._sentences import describe, expression_of, figure_of, summary_of
 from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_requests, largest_query
 from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
@@ -22,6 +22,7 @@ from ledgerframes.analysis.findings.facts import (
     CURRENCY,
     NOT_FINAL,
     NOT_IN_STORE,
+    REWARDS,
     ending_balance,
     missing_time,
     share_with_cost,

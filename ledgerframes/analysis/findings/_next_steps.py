@@ -18,9 +18,8 @@ from ledgerframes.analysis.findings._measures import (
     WEIGHT,
 )
 from ledgerframes.analysis.findings._rejections import most_excess
-from ledgerframes.analysis.findings._rewards import REWARDS
 from ledgerframes.analysis.findings._single_requests import ONE_COST
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, REWARDS
 from ledgerframes.frames import Frames
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.representation import pluralize

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.findings.facts import REWARDS
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import UsageError
 from ledgerframes.texts.control_characters import escape_control
@@ -12,7 +13,6 @@ from ledgerframes.texts.representation import pluralize
 from ledgerframes.values import extents
 from ledgerframes.values.windows import Window
 
-REWARDS = "rewards"
 OF_ONE_CHAIN = ["round_number", "kind", "is_dry_run"]
 BROKEN = ("differs", "missing")  # of the column `status` of lf.reconcile.rewards
 REWARDED = {"app": "app providers", "validator": "validators"}

@@ -19,10 +19,9 @@ from ledgerframes.analysis.findings._measures import (
     WASTE,
     WEIGHT,
 )
-from ledgerframes.analysis.findings._rewards import REWARDS
 from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings.effects import describe_effect
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, REWARDS
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.usual_ranges import MIN_WEEKS

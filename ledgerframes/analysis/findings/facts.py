@@ -16,7 +16,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.values import extents
 from ledgerframes.values.windows import Window
 
-NOT_IN_STORE, NOT_FINAL, BALANCE = "not in the store", "not final yet", "balance"
+NOT_IN_STORE, NOT_FINAL, BALANCE, REWARDS = "not in the store", "not final yet", "balance", "rewards"
 CURRENCY = "USD"  # of list prices that findings accept
 SOON = pd.Timedelta(7, "D")
 LEAST_SHARE = 1e-9  # a smaller value is a rounding error
