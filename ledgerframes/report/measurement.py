@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis import cost, reconcile
+from ledgerframes.analysis import cost
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings import findings as find
 from ledgerframes.analysis.findings.facts import CURRENCY, REWARDS
@@ -109,6 +109,8 @@ def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs, state: 
 
 def _links(frames: Frames, state: State) -> pd.DataFrame | None:
     """Return the links of the rewards, None if the frames cover no time."""
+    from ledgerframes.analysis import reconcile  # late: other reports start faster without it
+
     try:
         return reconcile.rewards(
             frames, featured=state["featured"], sv_participants=state["sv_participants"], rounds=state["rounds"]
