@@ -19,7 +19,7 @@ from ledgerframes.report.own_figures import balance_left, own_cost
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Rewards
 from ledgerframes.report.summary.texts import signed_percent
-from ledgerframes.report.summary.traffic import MAX_COVERAGE_DIFFERENCE
+from ledgerframes.report.summary.traffic import is_same_coverage
 from ledgerframes.report.summary.verdicts import design_effect, microseconds_of
 from ledgerframes.report.units import BYTES, MICROSECONDS, bytes_text
 from ledgerframes.statistics import printing
@@ -41,24 +41,27 @@ def measure_key_figures(
     of all.
     """
     before = measure_headline(periods.before) if periods.before is not None and not periods.obstacle else None
-    earlier, medians = _days_before(periods)
+    earlier = _days_before(periods)
     if periods.participant:
         cost = own_cost(periods, prices, earlier, days)
     else:
         cost = _with_days(_cost(after, before, prices, periods.after), earlier, days, "total_traffic_cost")
     waste = _with_days(_waste(after, before, prices), earlier, days, "wasted_traffic_cost", "total_traffic_cost")
     rejections = _with_days(_rejections(periods, after, before), earlier, days, "rejected", "requests")
-    latency: KeyFigure = {**_latency(periods), "before": medians, "days": _medians(periods.after)}
     rewards = _rewards(periods, prices) if "activity" in subjects else None
     if "activity" in subjects and "traffic" not in subjects:
-        return [_weight(periods), rewards, cost, rejections] if rewards else [_weight(periods), cost, rejections, latency]
+        weight = _weight(periods)
+        return [weight, rewards, cost, rejections] if rewards else [weight, cost, rejections, _latency(periods, earlier)]
     if "verdicts" in subjects and "traffic" not in subjects:
-        return [rejections, latency, waste, cost]
-    if periods.participant:
-        waste, rejections, latency = (_of_all(each) for each in (waste, rejections, latency))
+        return [rejections, _latency(periods, earlier), waste, cost]
     balance = balance_left(periods) if subjects and subjects[0] == "balance" else None
+    if periods.participant:
+        waste, rejections = (_of_all(each) for each in (waste, rejections))
     if balance:
         return [balance, cost, waste, rejections]
+    latency = _latency(periods, earlier)
+    if periods.participant:
+        latency = _of_all(latency)
     return [cost, rejections, latency, rewards] if rewards else [cost, waste, rejections, latency]
 
 
@@ -80,16 +83,11 @@ def _cost(after: Headline, before: Headline | None, prices: Prices, frames: Fram
     known = "" if is_known else f"known for {printing.share(coverage)} of requests"
     notes = [amount or prices.obstacle, f"paid by {pluralize(payers, 'participant')}", known]
     change = ""
-    if before is not None and before["total_traffic_cost"] and _same_coverage(after, before):
+    if before is not None and before["total_traffic_cost"] and is_same_coverage(before["cost_coverage"] or 0, coverage):
         earlier = int(before["total_traffic_cost"])
         change = signed_percent(int(total) - earlier, earlier)
     value = bytes_text(int(total), is_lower_bound=not is_known)
     return new_figure(TRAFFIC_COST, value, " · ".join(filter(None, notes)), change, unit=BYTES)
-
-
-def _same_coverage(after: Headline, before: Headline) -> bool:
-    shares = [headline["cost_coverage"] or 0 for headline in (after, before)]
-    return abs(shares[0] - shares[1]) <= MAX_COVERAGE_DIFFERENCE
 
 
 def _waste(after: Headline, before: Headline | None, prices: Prices) -> KeyFigure:
@@ -118,7 +116,12 @@ def _rejections(periods: Periods, after: Headline, before: Headline | None) -> K
     return new_figure(REJECTED, value, note, _with_sign(printing.points(difference)), is_clear=low > 0 or high < 0)
 
 
-def _latency(periods: Periods) -> KeyFigure:
+def _latency(periods: Periods, earlier: DayRows) -> KeyFigure:
+    """Return the median latency with its days, which takes a query over all weeks."""
+    return {**_median(periods), "before": _medians_before(periods, earlier), "days": _medians(periods.after)}
+
+
+def _median(periods: Periods) -> KeyFigure:
     median, p95 = (microseconds_of(value) for value in (periods.latency.p50, periods.latency.p95))
     if median is None:
         return new_figure(LATENCY, printing.MISSING, "too few accepted requests", unit=MICROSECONDS)
@@ -161,8 +164,7 @@ def change_of_rewards(before: Rewards | None, after: Rewards) -> str:
     """
     if before is None or not before.amount or after.amount is None:
         return ""
-    shares = [each.complete / each.rounds for each in (before, after)]
-    if abs(shares[0] - shares[1]) > MAX_COVERAGE_DIFFERENCE:
+    if not is_same_coverage(before.complete / before.rounds, after.complete / after.rounds):
         return ""
     return signed_percent(Fraction(after.amount - before.amount), Fraction(before.amount))
 
@@ -174,17 +176,24 @@ def _with_sign(points: str) -> str:
 # -- days -------------------------------------------------------------------------------------------------------------------
 
 
-def _days_before(periods: Periods) -> tuple[DayRows, list[float | None]]:
-    """Return the days of the weeks or the period before, and their median latencies."""
+def _days_before(periods: Periods) -> DayRows:
+    """Return the days of the weeks or the period before."""
     if periods.weeks is not None:
-        rows, medians = daily_integers(periods.weeks), _medians(periods.weeks)
         assert periods.after.window is not None
         since = iso(periods.after.window.since)
-        pairs = [pair for pair in zip(rows, medians, strict=True) if str(pair[0]["since"]) < since]
-        return [row for row, _ in pairs], [median if row["is_whole"] else None for row, median in pairs]
-    if periods.before is not None and not periods.obstacle:
-        return daily_integers(periods.before), _medians(periods.before)
-    return [], []
+        return [row for row in daily_integers(periods.weeks) if str(row["since"]) < since]
+    return daily_integers(periods.before) if periods.before is not None and not periods.obstacle else []
+
+
+def _medians_before(periods: Periods, earlier: DayRows) -> list[float | None]:
+    """Return the median latency of each of the days before.
+
+    It is None for a day of the weeks that is not whole.
+    """
+    if periods.weeks is not None:  # whose last days are those of the window
+        medians = _medians(periods.weeks)[: len(earlier)]
+        return [median if row["is_whole"] else None for row, median in zip(earlier, medians, strict=True)]
+    return _medians(periods.before) if periods.before is not None and not periods.obstacle else []
 
 
 def _with_days(figure: KeyFigure, before: DayRows, days: DayRows, name: str, whole: str = "") -> KeyFigure:

@@ -17,7 +17,7 @@ from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.balance import bill_of, cases_of, days_left, describe_band, forecast_balance, owner_of
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import signed_percent
-from ledgerframes.report.summary.traffic import MAX_COVERAGE_DIFFERENCE
+from ledgerframes.report.summary.traffic import is_same_coverage
 from ledgerframes.report.units import BYTES, bytes_text
 from ledgerframes.statistics import printing
 from ledgerframes.values.windows import iso
@@ -67,7 +67,7 @@ def _change(periods: Periods, after: Any) -> str:
     if periods.before is None or periods.obstacle:
         return ""
     before = bill_of(periods.before, periods.participant)
-    if before is None or not before.total_traffic_cost or abs(before.coverage - after.coverage) > MAX_COVERAGE_DIFFERENCE:
+    if before is None or not before.total_traffic_cost or not is_same_coverage(before.coverage, after.coverage):
         return ""
     earlier = int(before.total_traffic_cost)
     return signed_percent(int(after.total_traffic_cost) - earlier, earlier)

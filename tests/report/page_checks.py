@@ -48,8 +48,8 @@ def sides_of(result: ReportResult, net: Network, *, has_before: bool, whole: Sto
     stored, parameters = stored_of(result, net), dict(result.run["parameters"])
     if not parameters.get("price"):
         prices = prices_of_rounds(stored)
-        parameters["price"] = prices.pop() if len(prices) == 1 else ""
-        if prices:
+        parameters["price"] = "".join(prices) if len(prices) == 1 else ""
+        if len(prices) > 1:
             parameters["obstacle"] = "no amount, because the price of traffic changes in this window"
     return Sides(stored, before, length_in_words(since, until), parameters, whole)
 

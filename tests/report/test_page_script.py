@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from browser import needs_browser, run
 
 from ledgerframes.report.page import TEMPLATES
 from ledgerframes.texts.control_characters import escape_html as escape
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+pytestmark = needs_browser
 HOSTILE = "<img src=x onerror=document.title='pwned'>"
 NUMBERS = ["–", "1,200", "−5", "< 0.1", "30"]
 
@@ -32,8 +30,7 @@ def opened(tmp_path: Path, numbers: list[str], driver: str = "", note: str = "")
         f"</thead><tbody>{rows}</tbody></table>{note}</div><script>{script}</script><script>{driver}</script>",
         encoding="utf-8",
     )
-    words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
-    return subprocess.run([*map(str, words), page.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
+    return run(tmp_path, "--dump-dom", page.as_uri()).stdout
 
 
 def column(document: str) -> list[str]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis.arguments import require_columns
-from ledgerframes.analysis.findings.facts import REWARDS
+from ledgerframes.analysis.findings.facts import REWARDS, fact_row
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import UsageError
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.representation import pluralize
-from ledgerframes.values import extents
 from ledgerframes.values.windows import Window
 
 OF_ONE_CHAIN = ["round_number", "kind", "is_dry_run"]
 BROKEN = ("differs", "missing")  # of the column `status` of lf.reconcile.rewards
 REWARDED = {"app": "app providers", "validator": "validators"}
-COLUMNS = (*OF_ONE_CHAIN, "link", "status", "expected", "found", "difference", "example")
+COLUMNS = (*OF_ONE_CHAIN, "link", "status", "difference", "example")
 
 
 def require_links(links: object) -> pd.DataFrame | None:
@@ -33,11 +32,9 @@ def require_links(links: object) -> pd.DataFrame | None:
 def broken_rewards(links: pd.DataFrame, window: Window) -> list[dict[str, object]]:
     """Return one row per round and kind of reward with a link that does not hold."""
     broken = links[links["status"].astype("str").isin(BROKEN)]
-    since, until = (extents.microseconds(time) for time in (window.since, window.until))
     chains = broken.groupby(OF_ONE_CHAIN, observed=True, dropna=False)
-    every = {"subject": "round", "what": REWARDS, "unit": "links", "since": since, "until": until}
     return [
-        {**every, "name": str(number), "value": float(len(chain)), "broken": _describe(str(kind), chain)}
+        fact_row("round", str(number), REWARDS, "links", len(chain), window) | {"broken": _describe(str(kind), chain)}
         for (number, kind, _), chain in chains
     ]
 

@@ -34,7 +34,7 @@ def missing_time(frames: Frames, window: Window) -> list[dict[str, object]]:
     in_store, final = window_share(frames, accept_provisional=True), window_share(frames)
     hours = (extents.microseconds(window.until) - begin_of_window(frames)) / MICROSECONDS_PER_HOUR
     parts = ((NOT_IN_STORE, 1 - in_store), (NOT_FINAL, in_store - final))
-    return [_row("data", "", what, "hours", share * hours, window) for what, share in parts if share > LEAST_SHARE]
+    return [fact_row("data", "", what, "hours", share * hours, window) for what, share in parts if share > LEAST_SHARE]
 
 
 def ending_balance(
@@ -49,10 +49,11 @@ def ending_balance(
     first = end["runs_dry_middle"] if pd.isna(end["runs_dry_first"]) else end["runs_dry_first"]
     if pd.isna(first) or first - end["balance_at"] > SOON:
         return [], ""
-    row = _row("balance", participant, BALANCE, "bytes", float(balance.bytes), Window(balance.at, first.to_pydatetime()))
+    row = fact_row("balance", participant, BALANCE, "bytes", float(balance.bytes), Window(balance.at, first.to_pydatetime()))
     return [row], ""
 
 
-def _row(subject: str, name: str, what: str, unit: str, value: float, window: Window) -> dict[str, object]:
+def fact_row(subject: str, name: str, what: str, unit: str, value: float, window: Window) -> dict[str, object]:
+    """Return the row of a finding on a window that is compared with nothing."""
     since, until = (extents.microseconds(time) for time in (window.since, window.until))
     return {"subject": subject, "name": name, "what": what, "unit": unit, "value": value, "since": since, "until": until}

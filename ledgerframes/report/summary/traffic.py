@@ -61,6 +61,11 @@ class Costs:
         return self.requests_with_cost / self.requests
 
 
+def is_same_coverage(before: float, after: float) -> bool:
+    """Return whether two sums are known for so similar shares that their change is one."""
+    return abs(after - before) <= MAX_COVERAGE_DIFFERENCE
+
+
 def describe_traffic(periods: Periods, prices: Prices) -> list[Statement]:
     """Return the statements on traffic cost."""
     costs = Costs.of(periods.after)
@@ -119,7 +124,7 @@ def _change(periods: Periods, after: Costs, prices: Prices) -> tuple[str, list[s
     change = after.total - before.total
     size = ", ".join(filter(None, (signed_percent(change, before.total), prices.of_bytes(abs(change)))))
     text = f"{signed_size(change)} ({size}) against the {periods.name}."
-    if abs(after.coverage - before.coverage) > MAX_COVERAGE_DIFFERENCE:
+    if not is_same_coverage(before.coverage, after.coverage):
         return text, [_coverage_note(before, after)]
     kinds = cost.compare(periods.before, periods.after)
     details = [_parts(before, after), _judgments(kinds), *_kinds(kinds), _participants(before, after)]

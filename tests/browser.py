@@ -1,4 +1,4 @@
-"""Chromium for the tests of pages: what a page is after its scripts have run, and how it looks."""
+"""Chromium for tests: what a page is after its scripts have run, and how it looks."""
 
 from __future__ import annotations
 
