@@ -19,6 +19,8 @@ import ledgerframes as lf
 from ledgerframes import doctor
 from ledgerframes.api.response import Response
 from ledgerframes.api.versions import TRIED
+from ledgerframes.doctor import services
+from ledgerframes.doctor.configuration import SECRET
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.settings import EngineSettings, Limits, SandboxShape, Settings, load_settings
 
@@ -68,7 +70,7 @@ def test_each_setting_has_its_origin(run: Run, tmp_path: Path, monkeypatch: pyte
     assert rows["retries"] == ("1", "ledgerframes.toml, [live]")
     assert rows["max_concurrency"] == ("2", "ledgerframes.toml, [live]")
     assert rows["timeout"] == ("60.0", "default")
-    assert rows["token"] == (doctor.SECRET, "ledgerframes.toml, [live]")
+    assert rows["token"] == (SECRET, "ledgerframes.toml, [live]")
     assert "geheim" not in result.out + result.err
 
 
@@ -147,8 +149,34 @@ def test_a_host_says_what_it_has(complete: Any, upgrade: Any, status: str, text:
         return httpx.Response(404, json={"error": "unknown"}) if answer is None else httpx.Response(200, json=answer)
 
     net = lf.connect("sandbox", history_url="http://one.invalid", transport=httpx.MockTransport(handler), retries=0)
-    found, message, *_ = doctor._completeness(net)
+    found, message, *_ = services._completeness(net)
     assert (found, text in message) == (status, True)
+
+
+@pytest.mark.parametrize(
+    ("coin", "status", "text", "step"),
+    [
+        ("coin", "ok", "The network calls its coin 'coin'.", []),
+        ("amulet", "failed", "The network calls its coin 'amulet', not 'coin'.", ['Set vocabulary = "canton".']),
+        ("gem", "ok", "The host does not say which words the network uses.", []),
+    ],
+)
+def test_a_wrong_word_for_the_coin_is_found(coin: str, status: str, text: str, step: list[str]) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        is_known = request.url.path.endswith(f"/v0/{coin}-price/votes")
+        return httpx.Response(200, json={f"{coin}_price_votes": []}) if is_known else httpx.Response(404, json={"error": "no"})
+
+    net = lf.connect("sandbox", history_url="http://one.invalid", transport=httpx.MockTransport(handler), retries=0)
+    assert services._vocabulary(net) == (status, text, *step)
+
+
+@pytest.mark.loopback
+def test_the_doctor_fails_with_a_wrong_vocabulary(run: Run) -> None:
+    with served(Sandbox(events=400, days=1, vocabulary="canton")) as port:
+        profile = f'[local]\nhistory_url = "http://127.0.0.1:{port}/api/scan"\nrequests_per_second = 0\n'
+        for vocabulary, code in (("canton", 0), ("neutral", 2)):
+            Path("ledgerframes.toml").write_text(f'{profile}vocabulary = "{vocabulary}"\n')
+            assert run("--profile", "local", "doctor").code == code
 
 
 @pytest.mark.loopback
@@ -234,7 +262,7 @@ def test_no_host_is_checked_offline(run: Run) -> None:
 def test_clocks(seconds: int, status: str) -> None:
     theirs = datetime(2026, 11, 20, 12, tzinfo=UTC)
     probe = Response(b"", "host", headers={"Date": format_datetime(theirs, usegmt=True)})
-    result, message, *_ = doctor._clock(probe, theirs + timedelta(seconds=seconds))
+    result, message, *_ = services._clock(probe, theirs + timedelta(seconds=seconds))
     assert result == status
     if seconds:
         assert ("ahead" in message, "behind" in message) == (seconds == 90, seconds == -90)
@@ -242,14 +270,14 @@ def test_clocks(seconds: int, status: str) -> None:
 
 @pytest.mark.parametrize("date", ["", "noon", "Fri, 99 Nov 2026 12:00:00 GMT"])
 def test_a_host_without_a_time(date: str) -> None:
-    assert "not available" in doctor._clock(Response(b"", "host", headers={"Date": date}), datetime.now(UTC))[1]
+    assert "not available" in services._clock(Response(b"", "host", headers={"Date": date}), datetime.now(UTC))[1]
 
 
 @pytest.mark.parametrize(
     ("version", "status"), [("0.7.4", "ok"), ("0.7.5", "ok"), ("0.5.5", "ok"), ("0.8.1", "warning"), ("1.0.0", "warning")]
 )
 def test_a_version_is_compared_with_those_that_were_tried(version: str, status: str) -> None:
-    result, message, *step = doctor._compare("history", version, version)
+    result, message, *step = services._compare("history", version, version)
     assert message == f"{version}. This release was tried with {', '.join(TRIED['history'])}."
     assert (result, bool(step)) == (status, status == "warning")
 
