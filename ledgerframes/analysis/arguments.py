@@ -1,4 +1,4 @@
-"""Tables that callers pass, such as the contracts that are active at one time."""
+"""Frames and tables that callers pass, such as the contracts that are active at one time."""
 
 from __future__ import annotations
 
@@ -24,6 +24,20 @@ SNAPSHOT_TIMES = Relation(
     "SELECT DISTINCT snapshot_time FROM active_contracts",
     tables=("active_contracts",),
 )
+
+
+def require_one_network(name: str, *frames: Frames) -> None:
+    """Raise a UsageError if Frames of several networks are arguments of one call."""
+    networks = sorted({each.network for each in frames})
+    if len(networks) > 1:
+        raise UsageError(f"lf.{name} needs frames of one network, got {' and '.join(networks)}. Call it once for each network.")
+
+
+def require_frames(frames: object, name: str) -> None:
+    """Raise a UsageError unless the argument of an analysis is Frames."""
+    if not isinstance(frames, Frames):
+        loader = "lf.load_events(net, …)"
+        raise UsageError(f"Pass Frames to lf.{name}, such as the result of {loader}, got {type(frames).__name__}.")
 
 
 def require_columns(table: object, columns: Iterable[str], rule: str, step: str = "") -> pd.DataFrame:

@@ -12,9 +12,8 @@ from datetime import UTC, datetime
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, base_table, require_before, snapshot_rows
+from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, base_table, require_before, require_frames, snapshot_rows
 from ledgerframes.analysis.coverage import require_final_history
-from ledgerframes.analysis.figures import require_frames
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.engine import Query
 from ledgerframes.engine.contracts import REPLAYED_CONTRACTS

@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis.arguments import require_columns
-from ledgerframes.analysis.figures import require_frames
+from ledgerframes.analysis.arguments import require_columns, require_frames
 from ledgerframes.analysis.state.payloads import is_for_traffic
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames

@@ -6,16 +6,18 @@ The analyses, the plots, the reports, the docs and the tool that writes docstrin
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis.arguments import require_frames
 from ledgerframes.analysis.coverage import window_share
 from ledgerframes.analysis.measures import BYTES, IS_KNOWN, CoverageOfBytes, Measure, Ratio
 from ledgerframes.analysis.requests import population_of
+from ledgerframes.analysis.result_frame import COVERAGE, FINAL, FIRST, NAME, ROWS, ResultFrame
 from ledgerframes.engine.query import Query
 from ledgerframes.engine.relation import Relation
 from ledgerframes.engine.requests import REQUESTS
@@ -34,9 +36,6 @@ TIME = "datetime64[us, UTC]"
 DURATION = "timedelta64[us]"
 AMOUNT = "decimal128(38, 10)[pyarrow]"
 SHARE = "share of 1"
-# In ``attrs`` of a result: the name of its figure, the number of its rows, and the final share of a window that is not all final.
-NAME, ROWS, FINAL = "figure", "rows", "final"
-WINDOW = "window"  # in ``attrs`` of events that are drawn over time: the edges of their window, in microseconds since 1970
 WEIGHT_UNIT = "weighted bytes"  # times the factor of the right, so nobody paid these bytes
 
 
@@ -238,12 +237,21 @@ class Figure:
         tail = _tail_values(frames, accept_survivorship)
         values = {**tail, **values}
         declared = {column.name: _for_all_rows(column, values[column.name], row_count) for column in columns}
-        frame = pd.DataFrame(declared, index=range(row_count))
+        frame = ResultFrame(declared, index=range(row_count))
         frame = frame.astype({column.name: column.pandas_dtype for column in columns if not column.dtype.startswith("decimal")})
-        frame.attrs |= {NAME: self.name, ROWS: row_count}
+        frame.attrs |= {NAME: self.name, ROWS: row_count, FIRST: [*self._first_columns(by, columns)]}
         if tail["coverage_time"] is not None and tail["coverage_time"] < 1:
             frame.attrs[FINAL] = tail["coverage_time"]
         return frame
+
+    def _first_columns(self, by: str | None, columns: Iterable[ResultColumn]) -> Iterator[str]:
+        """Yield the columns of a result that name a row, those of a short table, and the coverage."""
+        keys = {"period_start", "round_number", *self.grouping(by).key_names} - {"package_name"}
+        names = [column.name for column in columns]
+        yield from (name for name in names if name in keys)
+        tail = {column.name for column in self.tail}
+        yield from (name for name in self.main_columns or names if name not in keys and name not in tail)
+        yield COVERAGE
 
     def register(self, analysis: Analysis) -> Analysis:
         """Register the analysis whose result this is."""
@@ -288,20 +296,6 @@ def _tail_values(frames: Frames | None, accept_survivorship: bool) -> dict[str, 
         "population": population_of(frames, accept_survivorship),
         "network": frames.network,
     }
-
-
-def require_one_network(name: str, *frames: Frames) -> None:
-    """Raise a UsageError if Frames of several networks are arguments of one call."""
-    networks = sorted({each.network for each in frames})
-    if len(networks) > 1:
-        raise UsageError(f"lf.{name} needs frames of one network, got {' and '.join(networks)}. Call it once for each network.")
-
-
-def require_frames(frames: object, name: str) -> None:
-    """Raise a UsageError unless the argument of an analysis is Frames."""
-    if not isinstance(frames, Frames):
-        loader = "lf.load_events(net, …)"
-        raise UsageError(f"Pass Frames to lf.{name}, such as the result of {loader}, got {type(frames).__name__}.")
 
 
 # -- columns ------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from ledgerframes.analysis._grouped import Call, options_of
 from ledgerframes.analysis._parameters import users_of
-from ledgerframes.analysis.figures import ANALYSES, Figure, require_frames
+from ledgerframes.analysis.arguments import require_frames
+from ledgerframes.analysis.figures import ANALYSES, Figure
 from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.datasets import Table
 from ledgerframes.engine.literals import quoted

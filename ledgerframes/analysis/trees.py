@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pyarrow.compute as pc
 
-from ledgerframes.analysis.figures import require_frames
+from ledgerframes.analysis.arguments import require_frames
 from ledgerframes.datasets import table
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis.arguments import require_columns
-from ledgerframes.analysis.figures import TIME, WINDOW
+from ledgerframes.analysis.figures import TIME
 from ledgerframes.analysis.groups import Flags, is_true, microseconds
 from ledgerframes.analysis.requests import REJECTED
+from ledgerframes.analysis.result_frame import WINDOW
 from ledgerframes.analysis.verdict.empty_results import NO_VERDICT
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.engine.requests import NEAR_TIMEOUT, TIMEOUT

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pandas as pd
 
 from ledgerframes.analysis import FIGURES
-from ledgerframes.analysis.figures import NAME
+from ledgerframes.analysis.result_frame import NAME
 from ledgerframes.errors import UsageError
 from ledgerframes.plots._chart import PICTURES
 

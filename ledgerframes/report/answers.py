@@ -14,9 +14,9 @@ import pandas as pd
 
 from ledgerframes.analysis import FIGURES, Figure
 from ledgerframes.analysis.arguments import require_columns
-from ledgerframes.analysis.figures import FINAL, NAME, ROWS
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.analysis.labels import with_names
+from ledgerframes.analysis.result_frame import COVERAGE, FINAL, NAME, ROWS
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES, RANKINGS
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 STYLE = (Path(__file__).parent / "templates" / "answer.css").read_text(encoding="utf-8")
-COVERAGE, NETWORK, PACKAGE, DIFFERS, IS_WITHIN = "coverage", "network", "package_name", "differs", "is_within"
+NETWORK, PACKAGE, DIFFERS, IS_WITHIN = "network", "package_name", "differs", "is_within"
 CHOSEN = "Of the requests chosen: "
 PERIOD_KEYS = {"period_start", "round_number"}
 ADVICE = "Pass the result of an analysis to lf.show, such as that of lf.cost.spend(frames)"

@@ -13,6 +13,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
+from ledgerframes.analysis.arguments import require_one_network
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.cost.compare_totals import compare_totals
 from ledgerframes.analysis.eras import breaks_between
@@ -241,7 +242,7 @@ def compare(
 
 def _check(before: Frames, after: Frames, min_requests: int | None) -> None:
     require_min_requests(min_requests)
-    declare.require_one_network(COMPARE.name, before, after)
+    require_one_network(COMPARE.name, before, after)
     if before.population != after.population:
         raise UsageError(
             f"before= and after= must have one population, got {before.population!r} and {after.population!r}. "

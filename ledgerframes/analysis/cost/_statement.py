@@ -16,6 +16,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._grouped import Call, groups_of, measure
+from ledgerframes.analysis.arguments import require_one_network
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.measures import BYTES, COST, Count, Expression, Measure, Total
 from ledgerframes.analysis.requests import require_rejections
@@ -319,7 +320,7 @@ def _paid_updates(frames: Frames, ledger: Frames | None) -> pa.Table:
     if ledger is None:
         return pa.table({name: pa.array([], kind) for name, kind in PAID_TYPES.items()})
     STATEMENT.check(ledger)
-    declare.require_one_network(STATEMENT.name, frames, ledger)
+    require_one_network(STATEMENT.name, frames, ledger)
     with ledger._scanning("ledger_updates") as rows:
         return rows.to_table(columns=names).rename_columns(list(PAID_TYPES))
 

@@ -9,6 +9,7 @@ import pandas as pd
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
+from ledgerframes.analysis.arguments import require_one_network
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.measures import (
     BYTES,
@@ -173,7 +174,7 @@ def wasted(
     WASTED.check(frames, by)
     require_rejections(frames, accept_survivorship, "the waste")
     if isinstance(history, Frames):
-        declare.require_one_network("cost.wasted", frames, history)
+        require_one_network("cost.wasted", frames, history)
         require_same_requests("cost.wasted", frames, history)
         require_rejections(history, accept_survivorship, "the usual range")
     call = Call(WASTED, frames, by, every, options_of(frames))

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import figures as declare
+from ledgerframes.analysis.arguments import require_frames, require_one_network
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings._looks import compare
 from ledgerframes.analysis.findings._measures import NAMES
@@ -183,8 +184,8 @@ def findings(
     links = require_links(rewards)
     price = _require_dollars(require_price(price, TrafficPrice, "price"))
     if history is not None:
-        declare.require_frames(history, "findings")
-        declare.require_one_network("findings", frames, history)
+        require_frames(history, "findings")
+        require_one_network("findings", frames, history)
         require_same_requests("findings", frames, history)
         require_tables(history)
         require_rejections(history, accept_survivorship, "what is usual")

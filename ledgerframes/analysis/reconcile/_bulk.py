@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._groupings import periods_of
+from ledgerframes.analysis.arguments import require_frames, require_one_network
 from ledgerframes.analysis.coverage import incomplete_windows
 from ledgerframes.analysis.economy.periods import period_of
 from ledgerframes.analysis.groups import Groups, Integers, cross, ratio
@@ -224,9 +225,9 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
 
 def _require_comparable(listing: Frames, bulk: Frames, name: str) -> None:
     """Raise an error unless both sources hold all of one window."""
-    declare.require_frames(listing, name)
-    declare.require_frames(bulk, name)
-    declare.require_one_network(name, listing, bulk)
+    require_frames(listing, name)
+    require_frames(bulk, name)
+    require_one_network(name, listing, bulk)
     window = listing.window
     if window is None or window != bulk.window or listing.is_filtered or bulk.is_filtered:
         raise UsageError(

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._groupings import category_of
-from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.arguments import require_columns, require_one_network
 from ledgerframes.analysis.coverage import timed_segments
 from ledgerframes.analysis.groups import group_by, microseconds, ratio
 from ledgerframes.analysis.reconcile import _answers as answers
@@ -249,7 +249,7 @@ def _costs_query(ledger: Frames, history: Frames, participant: str | None, selec
     """Return a query of the updates and requests in two sources of one network."""
     PAID_TRAFFIC.check(ledger)
     PAID_TRAFFIC.check(history)
-    declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
+    require_one_network(PAID_TRAFFIC.name, ledger, history)
     owner = (participant or owner_of(ledger, "Pass participant=.") or "").removeprefix(PARTICIPANT_PREFIX)
     has_all = history.population != "chosen" and not history.is_filtered
     times = common_times(_ledger_times(ledger), _history_times(history))

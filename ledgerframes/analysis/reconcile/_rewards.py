@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.arguments import Snapshot, require_frames
 from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
 from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.analysis.reconcile._reward_links import LINKS, STATUSES, UNKNOWN, Link, Proof
@@ -215,7 +215,7 @@ def reward_proof(
     >>> lf.reconcile.reward_proof(frames, row["round_number"], row["party"]).verify()
     True
     """
-    declare.require_frames(frames, "reconcile.reward_proof")
+    require_frames(frames, "reconcile.reward_proof")
     require_all_updates(frames, "reconcile.reward_proof")
     if not is_integer(round_number):
         raise UsageError(f"round_number= must be a whole number, got {round_number!r}.")

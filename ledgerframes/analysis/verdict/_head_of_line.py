@@ -14,6 +14,7 @@ from ledgerframes.analysis._grouped import Call
 from ledgerframes.analysis.coverage import covered_time, has_times
 from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, Flags, durations, period_length, ratio, sort_largest_first
 from ledgerframes.analysis.measures import IS_REJECTED
+from ledgerframes.analysis.result_frame import WINDOW
 from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
 from ledgerframes.engine import Query, delays, run
@@ -180,7 +181,7 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     columns["coverage"] = _coverage(search)
     result = sort_largest_first(CULPRITS.build(frames, columns), "added", "record_time", "update_id")
     if frames.window is not None:
-        result.attrs[declare.WINDOW] = [*Call(CULPRITS, frames).bounds]  # a list, which a file keeps as it is
+        result.attrs[WINDOW] = [*Call(CULPRITS, frames).bounds]  # a list, which a file keeps as it is
     return result
 
 
