@@ -232,7 +232,7 @@ def test_a_wrong_kind_of_argument_is_named(sandbox_history: lf.Frames) -> None:
         lf.export.write_table(result, "traffic", "t.csv")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="columns= must be a list of column names, got 'update_id'"):
         lf.export.write_table(sandbox_history, "traffic", "t.csv", columns="update_id")
-    with pytest.raises(UsageError, match=r"figure= must be an analysis such as lf.cost.spend, without a call, got 'DataFrame'"):
+    with pytest.raises(UsageError, match=r"figure= must be an analysis such as lf.cost.spend, without a call, got 'ResultFrame'"):
         lf.query(result, sandbox_history)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="values must be a Series of integers or amounts, got list"):
         lf.decimals.total([1, 2, 3])  # type: ignore[arg-type]
