@@ -39,6 +39,7 @@ NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a ph
 MAX_ANCHOR = 60
 # With as many characters of an id, and of the fingerprint of a party, as in tables and pictures.
 LONG_ID = re.compile(r"((?<=::)[0-9a-f]{6}|\b[0-9a-f]{12})([0-9a-f]{24,})([0-9a-f]{4})\b")
+END_OF_LEAD = re.compile(r"(?=[,.]\s|[,.]?\Z)")  # of what is unusual in a finding, which is before what is usual
 ALT = "A plot without a description"
 LINKS_START, LINKS_END = "<!-- links -->", "<!-- end of links -->"  # which each later run writes again
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
@@ -155,7 +156,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"percent": printing.share, "time": _format_time, "day": _format_day}
     environment.filters |= {"readable": _readable, "together": keep_together, "sparkline": sparkline}
-    environment.filters |= {"merged": merge_by_subject}
+    environment.filters |= {"merged": merge_by_subject, "emphasized": _emphasize}
     style, script = ((TEMPLATES / file).read_text(encoding="utf-8") for file in ("report.css", "page.js"))
     environment.globals |= {"style": style, "script": script, "script_digest": digest_of_script(script)}
     return environment
@@ -192,6 +193,18 @@ def _readable(text: str) -> Markup:
 
     html = escape(keep_together(text))
     return Markup(LONG_ID.sub(r'<span class="id" title="\g<0>">\1<span>\2</span><span>\3</span></span>', html))  # noqa: S704 - escaped above
+
+
+def _emphasize(text: str) -> Markup:
+    """Return a sentence on a finding as HTML, with what is unusual in bold.
+
+    >>> print(_emphasize("Monday: 9 of 10 were rejected, usually 1 to 2. Ask them."))
+    <b>Monday: 9 of 10 were rejected</b>, usually 1 to 2. Ask them.
+    """
+    from markupsafe import Markup
+
+    lead, rest = END_OF_LEAD.split(text, maxsplit=1)
+    return Markup("<b>{}</b>{}").format(_readable(lead), _readable(rest))
 
 
 def merge_by_subject(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -162,11 +162,11 @@ def test_the_overview_lists_each_finding_once(monkeypatch: pytest.MonkeyPatch, t
     page = overview.render_overview(tmp_path, datetime(2026, 11, 11, tzinfo=UTC))
     (section,) = re.findall(r'<section class="attention">.*?</section>', page, re.DOTALL)
     items = re.findall(
-        r'<li>(.*?) <a href="([^"]*)">(.*?)</a>(?: <span class="next"><b>Next step</b> (.*?)</span>)?</li>', section
+        r'<li><b>(.*?)</b>[.]? <a href="([^"]*)">(.*?)</a>(?: <span class="next"><b>Next step</b> (.*?)</span>)?</li>', section
     )
     link = "/k/index.html#needs-attention"
     assert items == [
-        *((text, f"weekly{link}", "weekly", f"Ask {text}") for text in ("A.", "B.", "&lt;b&gt;")),
-        ("C.", f"verdicts{link}", "verdicts", ""),
+        *((text, f"weekly{link}", "weekly", f"Ask {text}{'' if ';' in text else '.'}") for text in ("A", "B", "&lt;b&gt;")),
+        ("C", f"verdicts{link}", "verdicts", ""),
     ]
     assert re.findall(r'<p class="finding">(.*?)</p>', page) == ["4 findings", "2 findings"]

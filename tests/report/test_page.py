@@ -276,11 +276,11 @@ def test_findings_of_one_day_are_one_item() -> None:
     attention = {"summary": "", "findings": findings, "others": 0, "elsewhere": ""}
     page = render(book_of(), {**RUN, "attention": attention})
     shown = page.partition("needs-attention")[2].partition("</ul>")[0]
-    items = re.findall(r'<li>([^<]*) <span class="next"><b>Next step</b> ([^<]*)</span></li>', shown)
+    items = re.findall(r'<li><b>([^<]*)</b>([^<]*) <span class="next"><b>Next step</b> ([^<]*)</span></li>', shown)
     assert items == [
-        ("Monday: many were &lt;b&gt;. A tenth was wasted.", "Ask them."),
-        ("A request.", "Look at it."),
-        ("Party a: b: 1. C: 2.", "Ask b. Ask c."),
+        ("Monday: many were &lt;b&gt;", ". A tenth was wasted.", "Ask them."),
+        ("A request", ".", "Look at it."),
+        ("Party a: b: 1", ". C: 2.", "Ask b. Ask c."),
     ]
     assert [finding["text"] for finding in findings] == texts, "run.json keeps each"
 
@@ -304,7 +304,24 @@ def test_the_bytes_of_wasted_and_rejected_requests_are_given_once(
     common = {"heading": "", "next_step": "Ask them."}
     findings = [{"text": text, "what": what, "effect": text[text.index(". ") + 1 :], **common} for what, text in pairs]
     attention = {"summary": "", "findings": findings, "others": 0, "elsewhere": ""}
-    assert shown in render(book_of(), {**RUN, "attention": attention}).replace("\xa0", " ")
+    page = render(book_of(), {**RUN, "attention": attention}).replace("\xa0", " ")
+    assert shown in re.sub(r"</?b>", "", page)
+
+
+@pytest.mark.parametrize(
+    ("text", "lead"),
+    [
+        ("Monday: 9.5 % of 1,200 were rejected, usually 1 %. That is more.", "Monday: 9.5 % of 1,200 were rejected"),
+        ("Participant a::b is new: 3 requests, and none before.", "Participant a::b is new: 3 requests"),
+        ("Round 7: no total.", "Round 7: no total"),
+        ("Round 7", "Round 7"),
+        ("<i>, a name.\nOf two lines.", "&lt;i&gt;"),
+    ],
+)
+def test_what_is_unusual_is_bold(text: str, lead: str) -> None:
+    findings = [{"text": text, "what": "", "effect": "", "heading": "", "next_step": "Ask them."}]
+    page = render(book_of(), {**RUN, "attention": {"summary": "", "findings": findings, "others": 0, "elsewhere": ""}})
+    assert f"<li><b>{lead}</b>" in page.replace("\xa0", " ")
 
 
 def test_the_head_says_only_what_the_key_figures_do_not() -> None:
