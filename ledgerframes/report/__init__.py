@@ -19,6 +19,7 @@ _MODULES = {
     "Prices": "prices",
     "Report": "registry",
     "ReportResult": "run",
+    "check_rewards": "reward_links",
     "compare_runs": "run_changes",
     "describe_forecast": "forecast",
     "describe_runway": "summary.balance",
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from ledgerframes.report.overview import write_overview
     from ledgerframes.report.prices import Prices, read_prices
     from ledgerframes.report.registry import REPORTS, Report, notebooks_dir
+    from ledgerframes.report.reward_links import check_rewards
     from ledgerframes.report.run import ReportResult, run_report
     from ledgerframes.report.run_changes import compare_runs
     from ledgerframes.report.runs import list_runs
@@ -72,6 +74,7 @@ __all__ = [
     "Prices",
     "Report",
     "ReportResult",
+    "check_rewards",
     "compare_runs",
     "describe_forecast",
     "describe_runway",

@@ -22,8 +22,10 @@ from ledgerframes.errors import ReportError
 from ledgerframes.installation import extra_for
 from ledgerframes.loaders.interrupts import signals_handled_afterwards
 from ledgerframes.network import Network
+from ledgerframes.report.freeze import FrozenInputs
 from ledgerframes.report.loads import HISTORY_VARIABLE
 from ledgerframes.report.notebook import Cell, Notebook, code_cells, read_notebook, tags
+from ledgerframes.report.reward_links import REWARD_LINKS_VARIABLE
 from ledgerframes.report.tables import TABLES_VARIABLE
 
 PREFIX = "LEDGERFRAMES_"
@@ -36,7 +38,7 @@ ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def environment_variables(
-    net: Network, catalog: Path, tables_dir: Path, working_dir: Path, spill_folder: Path, history: Path | None = None
+    net: Network, inputs: FrozenInputs, tables_dir: Path, working_dir: Path, spill_folder: Path
 ) -> dict[str, str]:
     """Return all variables of a process in which ``lf.connect()`` is the frozen network.
 
@@ -52,7 +54,7 @@ def environment_variables(
         "NETWORK": net.name,
         "HISTORY_URL": " ".join(net.settings.history_url) or "https://offline.invalid",
         "STORE": net.store.root.uri,
-        "SNAPSHOT": str(catalog.absolute()),
+        "SNAPSHOT": str(inputs.catalog.absolute()),
         "NO_PROFILES": "1",
         **{name.upper(): str(value) for name, value in limits.items()},
     }
@@ -61,8 +63,10 @@ def environment_variables(
         "IPYTHONDIR": str((working_dir / "ipython").absolute()),
         "TMPDIR": str(spill_folder),
     }
-    if history is not None:
-        paths[HISTORY_VARIABLE] = str(history.absolute())
+    if inputs.history is not None:
+        paths[HISTORY_VARIABLE] = str(inputs.history.absolute())
+    if inputs.reward_links.is_file():
+        paths[REWARD_LINKS_VARIABLE] = str(inputs.reward_links.absolute())
     return {**inherited, **{PREFIX + name: value for name, value in settings.items()}, **paths}
 
 

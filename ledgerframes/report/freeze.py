@@ -37,6 +37,11 @@ class FrozenInputs:
     history: Path | None  # the days that earlier runs kept, if they stand for the weeks before
     net: Network  # offline, over the copied catalog
 
+    @property
+    def reward_links(self) -> Path:
+        """Path of the links of the rewards, for a report that checks them."""
+        return self.catalog.with_name("reward_links.parquet")
+
     def digest(self) -> str:
         """Return a digest of the data, parameters and code that decide what a page says.
 

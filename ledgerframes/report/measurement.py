@@ -28,6 +28,7 @@ from ledgerframes.report.key_figures import measure_key_figures
 from ledgerframes.report.loads import State, history_window, load_before, load_state
 from ledgerframes.report.prices import read_prices
 from ledgerframes.report.quality import describe_quality
+from ledgerframes.report.reward_links import check_rewards, write_reward_links
 from ledgerframes.report.summary import summarize
 from ledgerframes.report.summary.balance import largest_payer
 from ledgerframes.report.summary.periods import Periods, Statement
@@ -62,7 +63,8 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     frames = load_events(offline, since=window.since, until=window.until)
     weeks = _load_weeks(offline, window) if report.needs_history else None
     state = load_state(offline, frames) if report.needs_state else None
-    findings = None if weeks is None else find_for_report(frames, weeks, inputs, state)
+    links = None if weeks is None or state is None else _check_rewards(frames, inputs, state)
+    findings = None if weeks is None else find_for_report(frames, weeks, inputs, links)
     headline = measure_headline(frames, findings)
     additions, snapshot = additions_of(frames), offline.store.snapshot(EVENTS, window)
     before = load_before(offline, frames) if report.subjects else None
@@ -88,11 +90,10 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     return Measurement(coverage, Periods(frames, before, state, weeks, **owner), facts, digests)
 
 
-def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs, state: State | None = None) -> pd.DataFrame:
-    """Return the findings at the list price, with the balance of the report.
+def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs, links: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the findings at the list price, with balance and rewards of the report.
 
-    Only a price in dollars counts. Rewards take as long as everything else together, so only a report that shows them has
-    them checked.
+    Only a price in dollars counts.
     """
     price, balance = read_prices(inputs.parameters, frames).price, inputs.parameters.get("balance", 0)
     payer = inputs.parameters.get("participant") or (largest_payer(frames) if balance else "")
@@ -102,21 +103,25 @@ def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs, state: 
         price=price if price is not None and price.currency == CURRENCY else None,
         participant=payer if balance else "",
         balance=TrafficBalance(balance, inputs.window.until) if balance and payer else None,
-        rewards=None if state is None or REWARDS not in inputs.report.headings else _links(frames, state),
+        rewards=links,
         accept_survivorship=True,
     )
 
 
-def _links(frames: Frames, state: State) -> pd.DataFrame | None:
-    """Return the links of the rewards, None if the frames cover no time."""
-    from ledgerframes.analysis import reconcile  # late: other reports start faster without it
+def _check_rewards(frames: Frames, inputs: FrozenInputs, state: State) -> pd.DataFrame | None:
+    """Return the links of the rewards, and write them for the notebook.
 
+    They are None if the frames cover no time. They take as long as everything else together, so only a report that shows them
+    has them checked.
+    """
+    if REWARDS not in inputs.report.headings:
+        return None
     try:
-        return reconcile.rewards(
-            frames, featured=state["featured"], sv_participants=state["sv_participants"], rounds=state["rounds"]
-        )
+        links = check_rewards(inputs.net, frames, state)
     except CoverageError:
         return None
+    write_reward_links(links, inputs.reward_links)
+    return links
 
 
 def _load_weeks(offline: Network, window: Window) -> Frames | None:

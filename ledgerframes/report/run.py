@@ -303,7 +303,7 @@ class _Run:
         # The process of the notebook is killed at the end, and cannot remove what its queries wrote.
         with self.timer.step("notebook"), temporary_folder(self.net.settings.engine) as folder:
             tables_dir = directory / "tables"
-            variables = environment_variables(self.net, inputs.catalog, tables_dir, working_dir, Path(folder), inputs.history)
+            variables = environment_variables(self.net, inputs, tables_dir, working_dir, Path(folder))
             parameters = {**window, **self.parameters}
             book = execute(self.report.path, parameters, variables, working_dir, self.timer.remaining_seconds())
         run["tables"] = sorted(path.stem for path in (directory / "tables").glob("*.parquet"))

@@ -14,7 +14,6 @@ import ledgerframes as lf
 from ledgerframes.analysis.findings._rewards import BROKEN
 from ledgerframes.errors import UsageError
 from ledgerframes.report.attention import describe_attention
-from ledgerframes.report.loads import State
 from ledgerframes.report.measurement import find_for_report
 from ledgerframes.report.registry import REPORTS
 
@@ -91,17 +90,12 @@ def test_a_proof_of_each_party_is_refused() -> None:
         lf.findings(frames, rewards=lf.reconcile.rewards(frames, by="party"))
 
 
-def found_for(name: str, state: State | None) -> pd.DataFrame:
-    frames = LEFT_OUT.frames()
-    inputs: Any = SimpleNamespace(parameters={"price": ""}, window=frames.window, report=REPORTS[name])
-    return find_for_report(frames, frames, inputs, state)
-
-
 def test_the_page_on_rewards_says_it() -> None:
-    state = lf.state.tables(LEFT_OUT.frames())
-    result = found_for("activity", state)
+    frames = LEFT_OUT.frames()
+    inputs: Any = SimpleNamespace(parameters={"price": ""}, window=frames.window)
+    result = find_for_report(frames, frames, inputs, lf.reconcile.rewards(frames, **lf.state.tables(frames)))
     assert result["what"].tolist() == ["rewards"]
     (first,) = describe_attention(result, REPORTS["activity"].headings)["findings"]
     assert first["text"] == result["sentence"][0]
     assert f"## {first['heading']}" in REPORTS["activity"].path.read_text(encoding="utf-8")
-    assert found_for("activity", None).empty and found_for("weekly", state).empty
+    assert find_for_report(frames, frames, inputs).empty
