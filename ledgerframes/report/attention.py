@@ -29,7 +29,7 @@ class LinkedText(TypedDict):
     effect : str
         The end of the text, on the bytes at stake. Empty if it has none.
     heading : str
-        The heading on the page under which it is shown. Empty if there is none.
+        The heading on the page under which it is shown.
     next_step : str
         What a reader can do about it, or whom to contact.
     """

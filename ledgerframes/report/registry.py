@@ -87,8 +87,7 @@ class Report:
     subjects : tuple of str
         What its page opens with, as names in :data:`ledgerframes.report.summary.SUBJECTS`.
     headings : mapping of str to str
-        The heading that shows the findings of a measure, or of a subject such as ``confirming party``. Empty if the page
-        mentions them without a section for them.
+        The heading that shows the findings of a measure, or of a subject such as ``confirming party``.
     """
 
     name: str
@@ -208,7 +207,7 @@ REPORTS: dict[str, Report] = {
                 "rejection rate": "How much is wasted?",
                 "latency": "Which parties do slow requests wait for?",
                 "cost per request": "Do requests keep to their budgets?",
-                "cost of one request": "",
+                "cost of one request": "Which requests cost most?",
                 "balance": "How long does the traffic balance last?",
             },
         ),
@@ -226,6 +225,7 @@ REPORTS: dict[str, Report] = {
             | {
                 "requests": "Who paid?",
                 "cost per request": "What did traffic cost, and why did it change?",
+                "cost of one request": "Largest requests",
                 "wasted share": "How were requests decided?",
                 "rejection rate": "How were requests decided?",
                 "activity weight": "Who earned activity?",

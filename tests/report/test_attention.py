@@ -89,15 +89,16 @@ def test_each_report_compares_with_the_weeks_before_and_has_the_headings(report:
     assert report.needs_history, "a report of this package says what is unusual: declare needs_history=True"
     assert report.headings, "declare headings={measure: heading of the notebook}"
     assert {*report.headings} <= {*MEASURES, REWARDS, *SUBJECTS}
-    assert {*report.headings.values()} <= headings | {""}
+    assert {*report.headings.values()} <= headings
 
 
-def test_a_finding_without_a_section_that_shows_it_has_no_link() -> None:
-    assert REPORTS["operations"].headings["cost of one request"] == ""  # its budgets are of kinds of requests
-    attention = describe_attention(found_of(("request", "cost of one request")), REPORTS["operations"].headings)
-    assert attention["findings"] == [
-        {"text": "Finding 0.", "what": "cost of one request", "effect": "", "heading": "", "next_step": "Step 0."}
-    ]
+@pytest.mark.parametrize("name", ["traffic-cost", "operations", "weekly"])
+def test_a_costly_request_leads_to_the_table_of_the_largest(name: str) -> None:
+    attention = describe_attention(found_of(("request", "cost of one request")), REPORTS[name].headings)
+    (heading,) = [each["heading"] for each in attention["findings"]]
+    cells = [cell["source"] for cell in read_notebook(REPORTS[name].path)["cells"]]
+    (number,) = [number for number, source in enumerate(cells) if source.lstrip("# ").startswith(f"{heading}\n")]
+    assert "lf.cost.requests(frames, top=top)" in cells[number + 1]
 
 
 @pytest.mark.parametrize("name", ["traffic-cost", "verdicts", "activity"])

@@ -13,6 +13,7 @@ from .answers_by_hand import (
     sentence_on_payers,
     sentence_on_periods,
     sentence_on_the_forecast,
+    sentence_on_the_most_expensive,
 )
 from .groups_by_hand import rates_by_day
 from .head_by_hand import decided_of, leaders, weights_of
@@ -40,6 +41,7 @@ def sentences_on_operations(sides: Sides, weeks: Stored) -> list[str]:
         sentence_on_history(stored),
         sentence_on_delays(stored),
         sentence_on_slow_parties(stored),
+        sentence_on_the_most_expensive(stored, sum(stored.costs.values())),
         sentence_on_budgets(stored, weeks),
     ]
 
@@ -54,6 +56,7 @@ def sentences_on_the_week(sides: Sides) -> list[str]:
         f"{history} Only what needs no history was looked at: nothing unusual.",
         sentence_on_kinds(sides),
         sentence_on_periods(stored, DAY),
+        sentence_on_the_most_expensive(stored, sum(stored.costs.values())),
         sentence_on_payers(stored, sum(stored.costs.values())),
         sentence_on_the_forecast(stored),
         sentence_on_groups(rates_by_day(decided_of(stored)), 1, "periods"),
