@@ -28,7 +28,7 @@ class KeyFigure(TypedDict):
     change : str
         Change against the period before. Empty if the two are not comparable.
     is_clear : bool
-        Whether chance does not explain the change.
+        Whether the change was tested, and is more than chance or the weeks before explain.
     unit : str
         Of the values by day.
     before, days : list

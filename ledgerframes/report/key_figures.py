@@ -12,16 +12,17 @@ from ledgerframes.analysis import activity, verdict
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
+from ledgerframes.report.clear_changes import is_clear_cost, is_clear_median, is_clear_sum, is_clear_waste
 from ledgerframes.report.headline import Headline, measure_headline
 from ledgerframes.report.history import daily_integers
 from ledgerframes.report.key_figure import LATENCY, REJECTED, REWARDS, TRAFFIC_COST, WASTED, WEIGHT, KeyFigure, new_figure
 from ledgerframes.report.own_figures import balance_left, own_cost
 from ledgerframes.report.prices import Prices
-from ledgerframes.report.summary.periods import Periods, Rewards
+from ledgerframes.report.summary.periods import MIN_FINAL_SHARE, Periods, Rewards
 from ledgerframes.report.summary.texts import signed_percent
 from ledgerframes.report.summary.traffic import is_same_coverage
 from ledgerframes.report.summary.verdicts import design_effect, microseconds_of
-from ledgerframes.report.units import BYTES, MICROSECONDS, bytes_text
+from ledgerframes.report.units import BYTES, COIN, MICROSECONDS, bytes_text
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rates import difference_of_rates
 from ledgerframes.texts.representation import pluralize
@@ -48,7 +49,9 @@ def measure_key_figures(
         cost = _with_days(_cost(after, before, prices, periods.after), earlier, days, "total_traffic_cost")
     waste = _with_days(_waste(after, before, prices), earlier, days, "wasted_traffic_cost", "total_traffic_cost")
     rejections = _with_days(_rejections(periods, after, before), earlier, days, "rejected", "requests")
-    rewards = _rewards(periods, prices) if "activity" in subjects else None
+    cost["is_clear"] = bool(cost["change"]) and not periods.participant and is_clear_cost(earlier, days)
+    waste["is_clear"] = bool(waste["change"]) and is_clear_waste(earlier, days)
+    rewards = _rewards(periods, prices, earlier, days) if "activity" in subjects else None
     if "activity" in subjects and "traffic" not in subjects:
         weight = _weight(periods)
         return [weight, rewards, cost, rejections] if rewards else [weight, cost, rejections, _latency(periods, earlier)]
@@ -130,6 +133,7 @@ def _median(periods: Periods) -> KeyFigure:
     if periods.before is not None and not periods.obstacle:
         earlier = microseconds_of(periods.latency_before.p50)
         figure["change"] = signed_percent(median - earlier, earlier) if earlier else ""
+        figure["is_clear"] = bool(figure["change"]) and is_clear_median(periods.latency_before, periods.latency)
     return figure
 
 
@@ -144,17 +148,22 @@ def _weight(periods: Periods) -> KeyFigure:
     note = f"weighted bytes of {pluralize(len(weights), 'app provider')}"
     figure = new_figure(WEIGHT, printing.size(total), note, change, unit=BYTES)
     days = _weights_by_day(periods.after)
-    return {**figure, "before": _weights_before(periods, len(days)), "days": days}
+    return _with_clear_sum({**figure, "before": _weights_before(periods, len(days)), "days": days})
 
 
-def _rewards(periods: Periods, prices: Prices) -> KeyFigure | None:
+def _rewards(periods: Periods, prices: Prices, earlier: DayRows, days: DayRows) -> KeyFigure | None:
     """Return the rewards of app providers, None if they are unknown."""
-    rewards = periods.rewards
-    if rewards is None or rewards.amount is None:
+    rewards, rounds = periods.rewards, periods.rounds
+    if rewards is None or rewards.amount is None or rounds is None:
         return None
-    rounds = f"{rewards.complete:,} of {pluralize(rewards.rounds, 'round')}"
-    note = " · ".join(filter(None, [prices.market_value(rewards.amount), rounds]))
-    return new_figure(REWARDS, prices.coins(rewards.amount), note, change_of_rewards(periods.rewards_before, rewards))
+    known = f"{rewards.complete:,} of {pluralize(rewards.rounds, 'round')}"
+    of_all = "of all app providers" if periods.participant else ""
+    note = " · ".join(filter(None, [prices.market_value(rewards.amount), known, of_all]))
+    figure = new_figure(
+        REWARDS, prices.coins(rewards.amount), note, change_of_rewards(periods.rewards_before, rewards), unit=COIN
+    )
+    figure |= {"before": _rewards_by_day(_rounds_before(periods), earlier), "days": _rewards_by_day(rounds, days)}
+    return _with_clear_sum(figure)
 
 
 def change_of_rewards(before: Rewards | None, after: Rewards) -> str:
@@ -167,6 +176,11 @@ def change_of_rewards(before: Rewards | None, after: Rewards) -> str:
     if not is_same_coverage(before.complete / before.rounds, after.complete / after.rounds):
         return ""
     return signed_percent(Fraction(after.amount - before.amount), Fraction(before.amount))
+
+
+def _with_clear_sum(figure: KeyFigure) -> KeyFigure:
+    """Return a sum of days that says whether its change is clear."""
+    return {**figure, "is_clear": bool(figure["change"]) and is_clear_sum(figure["before"], figure["days"])}
 
 
 def _with_sign(points: str) -> str:
@@ -220,6 +234,31 @@ def _weights_by_day(frames: Frames) -> list[float | None]:
     days = activity.weights(frames, by=None, every="1d")
     weights = zip(days["weight"].tolist(), days["is_partial"].tolist(), strict=True)
     return [None if pd.isna(weight) or is_partial else float(weight) for weight, is_partial in weights]
+
+
+def _rounds_before(periods: Periods) -> pd.DataFrame | None:
+    """Return the rewards of the rounds of the weeks or the period before."""
+    if periods.weeks is None or periods.state is None:
+        return periods.rounds_before
+    return activity.rounds(periods.weeks, rounds=periods.state["rounds"])
+
+
+def _rewards_by_day(rounds: pd.DataFrame | None, days: DayRows) -> list[float | None]:
+    """Return the rewards of the rounds that open on each day.
+
+    They are None if too few of the rounds are known.
+    """
+    if rounds is None:
+        return []
+    groups = rounds.groupby(rounds["opens_at"].dt.floor("D"))["amount"]
+    sums = {iso(day): _sum_of_rounds(amounts) for day, amounts in groups}
+    return [sums.get(str(day["since"])) if day["is_whole"] else None for day in days]
+
+
+def _sum_of_rounds(amounts: pd.Series) -> float | None:
+    known = amounts.dropna()
+    is_known = len(known) > 0 and len(known) >= MIN_FINAL_SHARE * len(amounts)
+    return float(known.sum()) if is_known else None
 
 
 def _medians(frames: Frames) -> list[float | None]:

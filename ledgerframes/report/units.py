@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ledgerframes.statistics import printing
 
-BYTES, SHARE, MICROSECONDS = "bytes", "share", "microseconds"
+BYTES, SHARE, MICROSECONDS, COIN = "bytes", "share", "microseconds", "coin"
 
 
 def value_text(value: float | None, unit: str) -> str:
@@ -12,11 +12,15 @@ def value_text(value: float | None, unit: str) -> str:
 
     >>> value_text(5_412_000, "bytes"), value_text(0.1, "share"), value_text(764_123, "microseconds"), value_text(None, "bytes")
     ('5.41 MB', '10.0 %', '0.764 s', '–')
+    >>> value_text(1_234.5, "coin")
+    '1,234.50 coin'
     """
     if value is None:
         return printing.MISSING
     if unit == SHARE:
         return printing.share(value)
+    if unit == COIN:
+        return f"{value:,.2f} coin"
     return printing.duration(round(value)) if unit == MICROSECONDS else bytes_text(round(value))
 
 

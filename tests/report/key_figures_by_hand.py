@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from .head_by_hand import decided_of, median_latency, rejected_of, weights_of
 from .rewards_by_hand import coins_and_value, total_reward
-from .stored import ACCEPTED, REJECTED, Stored, design_effect, latency_of, percent, seconds, tenths, wilson
+from .stored import ACCEPTED, REJECTED, Stored, design_effect, interval, latency_of, percent, seconds, tenths, wilson
 from .traffic_by_hand import Sides, half_up, money, signed_percent
 
 KeyFigure = tuple[str, str, str, str]  # label, value, note and change
@@ -115,6 +115,14 @@ def has_clear_change(sides: Sides) -> bool:
     counts = [(len(rejected_of(decided)), len(decided)) for decided in both]
     (p1, l1, u1), (p2, l2, u2) = ((x / n, *wilson(x / effect, n / effect)) for x, n in counts)
     return p2 - p1 - math.hypot(p2 - l2, u1 - p1) > 0 or p2 - p1 + math.hypot(u2 - p2, p1 - l1) < 0
+
+
+def has_clear_median(sides: Sides) -> bool:
+    """Whether the intervals of the two medians exclude each other."""
+    if sides.before is None:
+        return False
+    before, after = (interval(sorted(accepted_latencies(side)), 50) for side in (sides.before, sides.after))
+    return before is not None and after is not None and (before[1] < after[0] or after[1] < before[0])
 
 
 def latency(sides: Sides) -> KeyFigure:

@@ -158,6 +158,19 @@ def wilson(hits: float, trials: float) -> tuple[float, float]:
     return max(0.0, center - half), min(1.0, center + half)
 
 
+def interval(ordered: list[timedelta], level: int) -> tuple[timedelta, timedelta] | None:
+    """The values at ranks of the binomial distribution."""
+    n, below, low, high = len(ordered), 0.0, 0, 0
+    for count in range(n):  # P(B <= count)
+        below += math.exp(
+            math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
+            + count * math.log(level / 100) + (n - count) * math.log(1 - level / 100)
+        )  # fmt: skip
+        low = count + 1 if below <= 0.025 else low
+        high = count + 1 if below >= 0.975 and not high else high
+    return (ordered[low - 1], ordered[high - 1]) if low and high else None
+
+
 # -- what the page says --------------------------------------------------------------------------------------------------
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any
 
+import pandas as pd
 import pytest
 
 import ledgerframes as lf
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers
 from ledgerframes.report.key_figure import KeyFigure
-from ledgerframes.report.key_figures import change_of_rewards, measure_key_figures
+from ledgerframes.report.key_figures import _rewards, change_of_rewards, measure_key_figures
 from ledgerframes.report.own_figures import balance_left, own_cost
 from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.summary.periods import Periods, Rewards
 from ledgerframes.testing import frames_of
+from ledgerframes.values import decimals
 from ledgerframes.values.windows import Window
 
 from .stored import size_of
@@ -99,6 +103,17 @@ def test_what_a_report_is_for_comes_first() -> None:
     assert labels(own, ("traffic", "balance")) == ["Own traffic cost", *usual[1:]], "the week is about all that was paid"
     assert labels(Periods(after, None, weeks=weeks), OPERATIONS) == usual
     assert labels(Periods(after, None, balance=1_000_000), OPERATIONS) == usual, "without the weeks before, there is no forecast"
+
+
+@pytest.mark.parametrize(("participant", "note"), [("", "1 of 1 round"), ("ours", "1 of 1 round · of all app providers")])
+def test_rewards_next_to_a_single_participant_say_whose_they_are(participant: str, note: str) -> None:
+    days = daily_integers(decided({(0, "ours"): (0, 30), (1, "ours"): (0, 30)}))
+    rounds = pd.DataFrame({"opens_at": [MONDAY], "amount": pd.Series([Decimal("1.5")], dtype=decimals.DTYPE)})
+    rewards = {"rewards": Rewards(1, 1, Decimal("1.5")), "rounds": rounds, "rewards_before": None, "rounds_before": None}
+    periods: Any = SimpleNamespace(**rewards, weeks=None, state=None, participant=participant)
+    figure = _rewards(periods, Prices(), [], days)
+    assert figure is not None
+    assert (figure["value"], figure["note"], figure["days"][:2]) == ("1.50 coin", note, [1.5, None])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ A sentence that is not expected fails, as does one with another number. Nothing 
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from datetime import timedelta
 
@@ -40,6 +39,7 @@ from .stored import (
     Row,
     Stored,
     elements,
+    interval,
     latency_of,
     least_size_of,
     percent,
@@ -165,19 +165,6 @@ def percentile(ordered: list[timedelta], level: int) -> str:
 
 def ends_of_the_median(ordered: list[timedelta]) -> tuple[timedelta, timedelta] | None:
     return interval(ordered, 50)
-
-
-def interval(ordered: list[timedelta], level: int) -> tuple[timedelta, timedelta] | None:
-    """The values at ranks of the binomial distribution."""
-    n, below, low, high = len(ordered), 0.0, 0, 0
-    for count in range(n):  # P(B <= count)
-        below += math.exp(
-            math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
-            + count * math.log(level / 100) + (n - count) * math.log(1 - level / 100)
-        )  # fmt: skip
-        low = count + 1 if below <= 0.025 else low
-        high = count + 1 if below >= 0.975 and not high else high
-    return (ordered[low - 1], ordered[high - 1]) if low and high else None
 
 
 def sentence_on_quorums(stored: Stored) -> str:

@@ -7,6 +7,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
+import pandas as pd
+
 from ledgerframes.analysis import activity, verdict
 from ledgerframes.analysis.coverage import period_share
 from ledgerframes.analysis.groups import iter_rows
@@ -85,16 +87,26 @@ class Periods:
         return next(iter_rows(verdict.latency(self.before)))
 
     @cached_property
+    def rounds(self) -> pd.DataFrame | None:
+        """Rewards of the rounds of the window, None without the network's state."""
+        return None if self.state is None else activity.rounds(self.after, rounds=self.state["rounds"])
+
+    @cached_property
+    def rounds_before(self) -> pd.DataFrame | None:
+        """Rewards of the rounds of the period before, None if unknown."""
+        if self.before is None or self.state is None or self.obstacle:
+            return None
+        return activity.rounds(self.before, rounds=self.state["rounds"])
+
+    @cached_property
     def rewards(self) -> Rewards | None:
         """Rewards of app providers in the window, None without the network's state."""
-        return None if self.state is None else _rewards_of(self.after, self.state)
+        return None if self.rounds is None else _rewards_of(self.rounds)
 
     @cached_property
     def rewards_before(self) -> Rewards | None:
         """Rewards of app providers in the period before, None if unknown."""
-        if self.before is None or self.state is None or self.obstacle:
-            return None
-        return _rewards_of(self.before, self.state)
+        return None if self.rounds_before is None else _rewards_of(self.rounds_before)
 
     @property
     def name(self) -> str:
@@ -114,8 +126,7 @@ class Periods:
         return ""
 
 
-def _rewards_of(frames: Frames, state: State) -> Rewards:
-    rounds = activity.rounds(frames, rounds=state["rounds"])
+def _rewards_of(rounds: pd.DataFrame) -> Rewards:
     complete = rounds.dropna(subset="amount")
     amount = decimals.total(complete["amount"])
     return Rewards(len(complete), len(rounds), amount if isinstance(amount, Decimal) else None)
