@@ -30,6 +30,7 @@ _MODULES = {
     "load_history": "loads",
     "load_state": "loads",
     "notebooks_dir": "registry",
+    "order_by_cost": "order",
     "read_budgets": "budgets",
     "read_prices": "prices",
     "run_report": "run",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from ledgerframes.report.headline import HEADLINE
     from ledgerframes.report.history import describe_waste
     from ledgerframes.report.loads import load_before, load_history, load_state
+    from ledgerframes.report.order import order_by_cost
     from ledgerframes.report.overview import write_overview
     from ledgerframes.report.prices import Prices, read_prices
     from ledgerframes.report.registry import REPORTS, Report, notebooks_dir
@@ -85,6 +87,7 @@ __all__ = [
     "load_history",
     "load_state",
     "notebooks_dir",
+    "order_by_cost",
     "read_budgets",
     "read_prices",
     "run_report",

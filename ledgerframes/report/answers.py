@@ -21,7 +21,9 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES, RANKINGS
 from ledgerframes.plots.checks import check_result, require_no_index, with_times_in_utc
-from ledgerframes.report.cells import is_measured, shorten_fingerprints
+from ledgerframes.report.cells import is_measured, shorten_fingerprints, units_of
+from ledgerframes.report.day_bars import MAX_DAYS, PERIOD, DayBars
+from ledgerframes.report.order import describe_order
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
@@ -47,6 +49,7 @@ def show(
     max_rows: int = 15,
     name: str | None = None,
     picture: bool = True,
+    days: pd.DataFrame | None = None,
 ) -> Answer:
     """Show a result as an answer, which is a sentence, a picture and a table.
 
@@ -68,6 +71,9 @@ def show(
     picture : bool, optional
         Whether to draw the plot of the analysis, if there is one (default: True). A plot needs all columns and at least two
         rows.
+    days : DataFrame, optional
+        Result of the same analysis by day (``every="1d"``). The days of each row are bars in a column of the table, if there
+        are 2 to 31 of them (default: no bars of days).
 
     Returns
     -------
@@ -77,8 +83,8 @@ def show(
     Raises
     ------
     UsageError
-        If `result` is not the result of an analysis or does not have these columns, `columns` is not a list, or `max_rows` is
-        not a whole number.
+        If `result` is not the result of an analysis or does not have these columns, `columns` is not a list, `max_rows` is
+        not a whole number, or `days` is not the result of the same analysis by day.
 
     Examples
     --------
@@ -106,14 +112,17 @@ def show(
     rows = require_columns(_in_order(result, keys), names, ADVICE)[list(dict.fromkeys(names))]
     default = _name_of(figure, keys)
     is_named = bool(name) and not _has_all_rows(result)  # some rows are what their name says
-    caption = None if is_named or not figure.caption else _caption(figure, default)
-    table = show_table(name or default, result, max_rows=max_rows, display=rows, caption=caption)
     numbers = [each for each in rows.columns if each not in keys and is_measured(rows[each])] if len(rows) > 1 else []
+    order = _order_of(rows, result, keys, numbers)
+    caption = None if is_named or not figure.caption else f"{_caption(figure, default)}{order}"
+    table = show_table(name or default, result, max_rows=max_rows, display=rows, caption=caption)
     grouping = _grouping_of(result, figure)
+    bars = next(iter(numbers), "")
+    by_day = None if days is None else _days_of(days, figure, [*keys, bars])
     draw = PICTURES.get(figure.name) if picture and grouping and _is_drawable(result) else None
     return Answer(
         statement=escape_control(_statement(result, figure, *grouping)) if grouping else "",
-        table=replace(table, bars=next(iter(numbers), ""), has_rest=True, group=_group(keys)),
+        table=replace(table, bars=bars, has_rest=True, group=_group(keys), days=by_day),
         draw=None if draw is None else lambda: _close(draw(result)),
         is_ranking=figure.name in RANKINGS and grouping is not None and not grouping[1],
     )
@@ -218,6 +227,20 @@ def _require_shares(result: pd.DataFrame) -> None:
         raise UsageError(f"{ADVICE}, got sums of its column {sums[0]}, which is a share. Pass the rows, or print the sums.")
 
 
+def _days_of(days: pd.DataFrame, figure: Figure, names: list[str]) -> DayBars | None:
+    """Return the bars of the days of these columns, of which the last has the values.
+
+    They are None with too few or too many days, or without numbers.
+    """
+    *keys, column = names
+    if days.attrs.get(NAME) != figure.name or not {*keys, PERIOD} <= {*days.columns}:
+        raise UsageError('days= must be the result of the same analysis and groups with every="1d".')
+    count = days[PERIOD].nunique()
+    if not column or not keys or not 2 <= count <= MAX_DAYS:
+        return None
+    return DayBars(column, keys, with_names(days), units_of(days))
+
+
 def _columns(result: pd.DataFrame, figure: Figure, keys: list[str]) -> list[str]:
     """Return the declared columns of the table, or all if columns were chosen before."""
     if not _has_all_columns(result, figure):
@@ -247,6 +270,14 @@ def _in_order(result: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     if DIFFERS not in result or not keys or any(not pd.api.types.is_string_dtype(result[name]) for name in keys):
         return result
     return result.sort_values(DIFFERS, key=lambda differs: ~is_true(differs), kind="stable")
+
+
+def _order_of(rows: pd.DataFrame, result: pd.DataFrame, keys: list[str], numbers: list[str]) -> str:
+    """Return the order of groups, which a caption says."""
+    if not keys or any(not pd.api.types.is_string_dtype(result[name]) for name in keys):
+        return ""
+    has_differing = DIFFERS in result and bool(is_true(result[DIFFERS]).any())
+    return describe_order(rows, rows[numbers[0]] if numbers else None, has_differing=has_differing)
 
 
 def _caption(figure: Figure, name: str) -> str:

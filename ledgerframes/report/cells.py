@@ -111,11 +111,21 @@ class Column:
 
     def _bars(self) -> list[str]:
         """Return a bar for each value, on one scale that includes 0."""
-        values = self.values.dt.total_seconds() if self.is_duration else self.values
-        numbers = [None if pd.isna(value) else float(value) for value in values]
+        numbers = self.numbers()
         known = [0.0, *(number for number in numbers if number is not None)]
         low, length = min(known), (max(known) - min(known)) or 1.0
         return ["" if number is None else _bar((min(number, 0) - low) / length, abs(number) / length) for number in numbers]
+
+    def numbers(self) -> list[float | None]:
+        """Return the values as numbers, durations in seconds."""
+        values = self.values.dt.total_seconds() if self.is_duration else self.values
+        return [None if pd.isna(value) else float(value) for value in values]
+
+    def texts_with_unit(self) -> list[str]:
+        """Return each value with its unit."""
+        unit = "%" if self.unit == SHARE else self.unit
+        texts = (_shorten(self._text(value)) for value in self.values)
+        return [f"{text} {unit}" if unit and text != self.missing else text for text in texts]
 
     def text(self) -> str:
         """Return the first value with its unit."""

@@ -48,8 +48,8 @@ ALLOWED_ELEMENTS = {
     *("p", "div", "span", "small", "strong", "em", "code", "pre", "br", "wbr", "ul", "ol", "li"),
     *("details", "summary"),
 }
-ALLOWED_ATTRIBUTES = {"*": {"class", "title", "colspan", "rowspan", "scope"}, "span": {"style"}}
-ALLOWED_STYLE = {"margin-left", "width"}  # of bars in cells
+ALLOWED_ATTRIBUTES = {"*": {"class", "title", "colspan", "rowspan", "scope"}, "span": {"style", "role", "aria-label"}}
+ALLOWED_STYLE = {"margin-left", "width", "height"}  # of bars in cells
 
 
 @dataclass(frozen=True)

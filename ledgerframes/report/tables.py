@@ -17,7 +17,9 @@ import pyarrow.parquet as pq
 
 from ledgerframes.errors import UsageError
 from ledgerframes.export import write_csv
+from ledgerframes.report import day_bars
 from ledgerframes.report.cells import LEFT, Column, Units, keep_together, shorten_fingerprints, units_of
+from ledgerframes.report.day_bars import DayBars
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
@@ -133,6 +135,7 @@ class TableOutput:
     bars: str = ""  # name of the column with bars
     has_rest: bool = False  # whether a click shows more rows
     group: str = ""  # name of the column that alone names the group of a row
+    days: DayBars | None = None  # bars of the days, in a column after that with bars
 
     def __repr__(self) -> str:
         """Return the first rows as text, with as many columns as fit."""
@@ -149,9 +152,15 @@ class TableOutput:
         if self.frame.empty:
             return f'<p class="note">{escape(self.caption)}. No rows.</p>'
         constants = self._constants()
-        columns = self._columns(self.frame.head(self._row_limit()), constants)
-        head = "".join(column.head() for column in columns)
-        rows = zip(*(column.cells(has_bars=column.name == self.bars) for column in columns), strict=True)
+        rows_on_page = self.frame.head(self._row_limit())
+        columns = self._columns(rows_on_page, constants)
+        heads = [column.head() for column in columns]
+        cells = [column.cells(has_bars=column.name == self.bars) for column in columns]
+        if self.days is not None:
+            position = [column.name for column in columns].index(self.days.column) + 1
+            heads.insert(position, day_bars.HEAD)
+            cells.insert(position, self.days.cells(rows_on_page))
+        head, rows = "".join(heads), zip(*cells, strict=True)
         body = "".join(f"<tr{self._row_class(number)}>{''.join(cells)}</tr>" for number, cells in enumerate(rows))
         caption = f"<caption{LEFT}>{escape(self.caption)}</caption>"
         table = f'<table class="result">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'

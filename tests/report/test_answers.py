@@ -237,7 +237,7 @@ def test_every_table_has_a_caption_in_words(day: lf.Frames) -> None:
     assert [name for name, figure in FIGURES.items() if not figure.caption] == []
     tables = [lf.show(result, picture=False).table for result in (lf.cost.spend(day, by="party"), lf.verdict.waited_for(day))]
     assert [table.caption for table in tables if table] == [
-        "Traffic cost by party",
+        "Traffic cost by party, highest first",
         "Slow requests among those that need a party",
     ]
 
@@ -295,5 +295,5 @@ def test_exceeded_limits_come_first(day: lf.Frames) -> None:
 def test_a_name_is_the_caption_of_some_rows_alone(spent: pd.DataFrame) -> None:
     whole, part = (lf.show(rows, name="cost_of_few", picture=False).table for rows in (spent, spent[spent["requests"] > 10]))
     assert whole is not None and part is not None
-    assert (whole.name, whole.caption) == ("cost_of_few", "Traffic cost by participant")
+    assert (whole.name, whole.caption) == ("cost_of_few", "Traffic cost by participant, highest first")
     assert (part.name, part.caption) == ("cost_of_few", "Cost of few")

@@ -54,7 +54,10 @@ def test_a_second_run_shows_the_change_and_its_cause(
     assert_made_again(second, sides, sentences_on_the_week(sides), least=4)
     page = second.page_path.read_text(encoding="utf-8")
     assert_self_contained(page)
-    for part in ('<summary><h2 id="who-paid">Who paid?</h2></summary>', "<caption>Traffic cost by participant</caption>"):
+    for part in (
+        '<summary><h2 id="who-paid">Who paid?</h2></summary>',
+        "<caption>Traffic cost by participant, highest first</caption>",
+    ):
         assert part in page
     assert '<a href="tables/statement.csv">' in page and '<th scope="col"' in page
     assert 'alt="Change of the median traffic cost' in page and "A plot without a description" not in page

@@ -39,6 +39,7 @@ function sorted(rows, column, direction) {
 function addSort(table, rows) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
+    if (head.classList.contains("days")) return; // pictures have no order
     const button = make("button", { type: "button", class: "sort" }, "");
     button.append(...head.childNodes);
     head.append(button);
@@ -117,7 +118,7 @@ function addFilter(box, table, rows, first, total, tellCount) {
 }
 
 function titles(row) {
-  return [...row.querySelectorAll("[title]")].map((cell) => cell.title).join(" ");
+  return [...row.querySelectorAll("td[title]")].map((cell) => cell.title).join(" ");
 }
 
 // -- copy -----------------------------------------------------------------------------------------------------------------
