@@ -91,7 +91,7 @@ def _windows(out: Path) -> Iterator[Window]:
         figures: list[KeyFigure] = next((run["key_figures"] for run in same if run.get("key_figures")), [])
         figures = [_with_weeks(figure, days, same[0]) for figure in figures]
         comparison = next((run["attention"]["summary"] for run in same if run.get("attention")), "")
-        yield Window(network, since, until, figures, _attention(same), comparison, [_card(run) for run in same])
+        yield Window(network, since, until, figures, _attention(same), comparison, _cards(same, days))
 
 
 def _attention(runs: list[Run]) -> list[dict[str, str]]:
@@ -116,6 +116,21 @@ def _link(run: Run) -> str:
 def _latest(report_dir: ReportDir) -> Run | None:
     key = report_dir.latest_key()
     return report_dir.read_run(key) if key else None
+
+
+def _cards(runs: list[Run], values: DayValues) -> list[dict[str, Any]]:
+    """Return the cards of runs, each with a key figure.
+
+    It is the first one of its page that no card before has, or else the first.
+    """
+    labels: set[str] = set()
+    cards = []
+    for run in runs:
+        figures: list[KeyFigure] = run.get("key_figures", [])
+        figure = next((each for each in figures if each["label"] not in labels), figures[0] if figures else None)
+        labels |= {figure["label"]} if figure else set()
+        cards.append({**_card(run), "figure": _with_weeks(figure, values, run) if figure else None})
+    return cards
 
 
 def _card(run: Run) -> dict[str, Any]:

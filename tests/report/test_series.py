@@ -112,6 +112,29 @@ def test_the_overview_has_the_days_of_eight_weeks(tmp_path: Path) -> None:
     assert re.findall(r'<h3><a href="([^"]*)">', page) == ["verdicts/v9/index.html"]
 
 
+def test_each_card_has_a_key_figure_of_its_own(tmp_path: Path) -> None:
+    """Of the window before, only one report ran, whose days the card shows, too."""
+    earlier, window = ("2026-10-26", "2026-11-02"), ("2026-11-02", "2026-11-09")
+    cost, waste = (
+        {**FIGURE, "label": label, "before": [], "days": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]} for label in ("Cost", "<b>")
+    )
+    publish(tmp_path, "weekly", "w1", *earlier, key_figures=[{**cost, "days": [70.0] * 7}])
+    publish(tmp_path, "weekly", "w2", *window, key_figures=[{**cost, "change": "+5 %", "is_clear": True}, waste])
+    publish(tmp_path, "traffic-cost", "t2", *window, key_figures=[cost, {**waste, "change": "+1 point"}])
+    publish(tmp_path, "verdicts", "v2", *window, key_figures=[cost])
+    publish(tmp_path, "activity", "a2", *window)
+    page = write_overview(tmp_path).read_text(encoding="utf-8")
+    cards = re.findall(r'<li><h3><a href="([^/]*).*?</h3>(.*?)</li>', page.partition('<ul class="cards">')[2], re.DOTALL)
+    labels = {
+        name: re.findall(r'<p class="figure"><span class="label">(.*?)</span> <strong>1 B</strong>', card) for name, card in cards
+    }
+    assert labels == {"weekly": ["Cost"], "traffic-cost": ["&lt;b&gt;"], "verdicts": ["Cost"], "activity": []}
+    changes = {name: re.findall(r'<span class="(change[^"]*)".*?>(.*?)</span>', card) for name, card in cards}
+    assert changes["weekly"] == [("change clear", "+5\N{NO-BREAK SPACE}%")] and changes["traffic-cost"][0][0] == "change"
+    days = {name: re.findall(r"<title>2026-1([^<]*)</title>", card) for name, card in cards}
+    assert len(days["weekly"]) == 14 and days["weekly"][0] == "0-26: 70 bytes" and len(days["traffic-cost"]) == 7
+
+
 def test_of_two_runs_over_one_day_the_later_counts() -> None:
     window = {"since": "2026-09-01T00:00:00Z", "until": "2026-09-03T00:00:00Z"}
     runs = [{"window": window, "key_figures": [{**FIGURE, "before": [], "days": days}]} for days in ([1.0, 2.0], [3.0, None])]
