@@ -54,6 +54,31 @@ def test_a_filter_finds_full_ids_and_says_how_many_rows_fit(tmp_path: Path) -> N
     assert column(document) == ["7"] and "1 of 10 rows" in document
 
 
+def test_a_filter_finds_rows_that_are_folded(tmp_path: Path) -> None:
+    driver = "const box = document.querySelector('input'); box.value = 'id 37'; box.dispatchEvent(new Event('input'));"
+    numbers = [str(number) for number in range(100)]
+    note = '<p class="note"><span class="rows few">15 of 168 rows</span><span class="rows more">100 of 168 rows</span></p>'
+    document = opened(tmp_path, numbers, driver, note)
+    assert column(document) == ["37"] and "1 of 100 rows" in document
+    assert 'placeholder="Filter the first 100"' in document, "the files have the other 68"
+
+
+def test_days_do_not_fit_a_filter_and_have_no_order(tmp_path: Path) -> None:
+    """Otherwise each row would fit the date of any day."""
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    cell = '<td><span class="cell-days"><span title="2026-11-02: 5 bytes"></span></span></td>'
+    rows = "".join(f"<tr><td>{number}</td>{cell}</tr>" for number in range(7))
+    head = '<tr><th>name</th><th class="days">by day</th></tr>'
+    driver = "const box = document.querySelector('input'); box.value = '2026'; box.dispatchEvent(new Event('input'));"
+    page = tmp_path / "page.html"
+    page.write_text(
+        f"<!doctype html><div class='table'><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
+        f"<script>{script}</script><script>{driver}</script>"
+    )
+    document = run(tmp_path, "--dump-dom", page.as_uri()).stdout
+    assert "0 of 7 rows" in document and document.count('class="sort"') == 1
+
+
 def test_a_long_table_shows_all_rows_on_a_click(tmp_path: Path) -> None:
     numbers = [str(number) for number in range(40)]
     document = opened(tmp_path, numbers)
