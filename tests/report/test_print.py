@@ -153,15 +153,42 @@ def test_only_a_summary_has_a_sheet_of_its_own(tmp_path: Path, summary: str, she
     assert len(glyph_counts(page)) == sheets
 
 
-def test_a_picture_has_the_width_of_the_sheet(chromium: str, tmp_path: Path) -> None:
-    picture = "<svg xmlns='http://www.w3.org/2000/svg' width='1120' height='874'/>"
+def picture_of(height: int) -> str:
+    """A picture as wide as a page."""
+    svg = f"<svg xmlns='http://www.w3.org/2000/svg' width='1120' height='{height}'/>"
+    return f'<figure><img src="data:image/svg+xml,{svg}"></figure>'
+
+
+@pytest.mark.parametrize(("height", "size"), [(400, "688 246"), (874, "455 355")], ids=["wide", "high"])
+def test_a_picture_fits_the_width_and_half_of_the_sheet(chromium: str, tmp_path: Path, height: int, size: str) -> None:
     page = tmp_path / "page.html"
     style = STYLE.replace("@media print", "@media all")
     page.write_text(
-        f'<!doctype html><style>{style}</style><main><figure><img src="data:image/svg+xml,{picture}"></figure></main>'
-        "<script>addEventListener('load', () => {document.title = document.querySelector('img').width})</script>"
+        f"<!doctype html><style>{style}</style><main>{picture_of(height)}</main>"
+        "<script>addEventListener('load', () => {const box = document.querySelector('img');"
+        "document.title = `${box.width} ${box.height}`})</script>"
     )
-    assert measured(chromium, page, "document.title", 688) == "688"
+    assert measured(chromium, page, "document.title", 688) == size
+
+
+@pytest.mark.usefixtures("chromium")
+def test_two_high_pictures_share_a_sheet_with_their_sentences(tmp_path: Path) -> None:
+    texts = '<div class="prose"><p>intro</p></div><p class="statement">answer</p>'
+    sections = f"<section><h2>head</h2>{texts}{picture_of(874)}</section>" * 2
+    page = tmp_path / "page.html"
+    page.write_text(f"<!doctype html><style>{STYLE}</style><main>{sections}</main>", encoding="utf-8")
+    assert glyph_counts(page) == [2 * len("headintroanswer")]
+
+
+@pytest.mark.usefixtures("chromium")
+def test_sentences_fill_a_sheet_whose_rest_is_too_small_for_their_picture(tmp_path: Path) -> None:
+    texts = '<h2>head</h2><div class="prose"><p>intro</p></div><p class="statement">answer</p>'
+    caption = picture_of(874).replace("<figure>", "<figure><figcaption>title</figcaption>")
+    page = tmp_path / "page.html"
+    style = f"{STYLE} @page {{ size: A4; @bottom-right {{ content: none }} }}"
+    box = '<div style="height: 160mm"></div>'
+    page.write_text(f"<!doctype html><style>{style}</style><main>{box}{texts}{caption}</main>", encoding="utf-8")
+    assert glyph_counts(page) == [len("headintroanswer"), len("title")]
 
 
 def test_a_notebook_on_paper_loses_no_column_and_no_code(chromium: str, tmp_path: Path) -> None:
