@@ -463,6 +463,27 @@ def test_unknown_costs_are_not_drawn_as_zero():
     assert "known cost" in plot(frame, picture="cost.spend").texts[0].get_text()
 
 
+def test_an_unknown_cost_in_a_stack_is_a_gap_and_not_zero():
+    frame = result("cost.spend", over_time=True)(4)
+    frame.loc[1, ["total_traffic_cost", "rejected_traffic_cost"]] = pd.NA
+    groups = result("cost.spend", "participant", over_time=True)(16)
+    groups.loc[[0, 8], "total_traffic_cost"] = [10**9, pd.NA]  # of the largest group, the first of the stack
+    overhead = result("cost.overhead", over_time=True)(4)
+    overhead.loc[overhead["period_start"] == START, "traffic_cost"] = pd.NA
+    for rows, picture, at, missing in (
+        (frame, "cost.spend", 1, [True, True]),
+        (groups, "cost.spend", 1, [True] + [False] * 4),
+        (overhead, "cost.overhead", 0, [True, True]),
+    ):
+        ax = plot(rows, picture=picture)
+        filled = [
+            patch.get_data().values for patch in ax.patches if isinstance(patch, mpl.patches.StepPatch) and patch.get_fill()
+        ]
+        assert [bool(np.isnan(values[at])) for values in filled] == missing, picture
+        assert not any(np.isnan(values[1 - at]) for values in filled), picture
+        plt.close("all")
+
+
 def test_no_requests_have_no_coverage():
     frame = result("cost.spend", "participant")(3).assign(requests=0)
     assert not any("known for" in text for text in texts_of(plot(frame.astype({"requests": "int64"}), picture="cost.spend")))

@@ -134,7 +134,8 @@ def cost_overhead(chart: Chart) -> None:
     if not frame["traffic_cost"].gt(0).any():
         return chart.show_message(ONLY_ZERO if frame["traffic_cost"].notna().any() else NO_COST)
     with_views, without = (frame[frame["kind"] == kind].reset_index(drop=True) for kind in ("with views", "without views"))
-    costs = [np.nan_to_num(r.numbers(rows["traffic_cost"])) for rows in (with_views, without)]
+    known = [r.numbers(rows["traffic_cost"]) for rows in (with_views, without)]
+    costs = [np.nan_to_num(each) for each in known]
     styles: list[dict[str, Any]] = [{"color": c.color(0)}, {"facecolor": c.color(2), **s.HATCHED}]
     title = "Traffic cost of envelopes with and without views"
     if chart.by and chart.has_periods:
@@ -142,7 +143,7 @@ def cost_overhead(chart: Chart) -> None:
         table = chart.group_table(r.numbers(without["share"]), costs[1], without)
         p.panels(chart, table, lambda axis, _: c.percent_axis(axis, "Share of the traffic cost"), r.percent)
     elif chart.has_periods:
-        parts = zip(("with views", "without views"), costs, styles, strict=True)
+        parts = zip(("with views", "without views"), known, styles, strict=True)
         largest = s.areas(ax, chart.edges(), parts).max()
         ax.set_ylim(0, largest * 1.25 or 1)
         c.legend_top(ax, 2)

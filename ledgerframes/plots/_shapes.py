@@ -128,22 +128,25 @@ def line(ax: Axes, x: Values, y: r.Numbers, **style: Any) -> None:
 
 
 def areas(ax: Axes, edges: Values, parts: Iterable[Part], sign: int = 1) -> r.Numbers:
-    """Stack values of periods or rounds, downwards with sign -1, and return their sums."""
+    """Stack values of periods or rounds, downwards with sign -1, and return their sums.
+
+    A missing value has no area, and none of height 0.
+    """
     base = np.zeros(len(edges) - 1)
     for text, values, style in parts:
-        top = base + np.nan_to_num(values)
-        ax.stairs(sign * top, edges, baseline=sign * base, fill=True, label=text, **{"linewidth": 0, **style})
-        base = top
+        ax.stairs(sign * (base + values), edges, baseline=sign * base, fill=True, label=text, **{"linewidth": 0, **style})
+        base = base + np.nan_to_num(values)
     return base
 
 
 def largest_parts(table: pd.DataFrame, most: int, colors: Sequence[Any], rest: Any) -> list[Part]:
     """Return the first groups of a table as parts, and the sum of all others as one."""
-    values = table.fillna(0).to_numpy("float64").T
+    values = table.to_numpy("float64").T
     visible = most if len(values) > most + 1 else len(values)
     parts: list[Part] = [(str(table.columns[each]), values[each], {"color": colors[each]}) for each in range(visible)]
     if visible < len(values):
-        parts.append((f"{r.OTHER} ({len(values) - visible:,})", values[visible:].sum(axis=0), {"color": rest}))
+        others = table.iloc[:, visible:].sum(axis=1, min_count=1).to_numpy()
+        parts.append((f"{r.OTHER} ({len(values) - visible:,})", others, {"color": rest}))
     return parts
 
 
