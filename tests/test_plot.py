@@ -677,6 +677,29 @@ def test_shares_are_never_rounded_to_none_or_all(share, places, text):
     assert percent(share, places) == text
 
 
+@pytest.mark.parametrize(
+    ("length", "texts"),
+    [
+        ("1h", ["2026-11-08 00:00", "2026-11-08 01:00", "2026-11-08 03:00"]),
+        ("1D", ["2026-11-08", "2026-11-09", "2026-11-11"]),
+    ],
+)
+def test_a_pointer_over_time_says_the_period(length, texts):
+    frame = result("economy.burn_mint", over_time=True)(3)
+    starts = START + np.arange(3) * pd.Timedelta(length)
+    ax = plot(frame.assign(period_start=starts, period_end=starts + pd.Timedelta(length)), picture="economy.burn_mint")
+    first, last = ax.get_xlim()
+    step = (last - first) / 3
+    for axes in ax.figure.axes:
+        assert [axes.format_xdata(each) for each in (first + step / 2, first + 1.5 * step, last)] == texts
+
+
+def test_a_pointer_over_moments_says_the_minute():
+    ax = plot(result("votes.price")(40), picture="votes.price")
+    day = mpl.dates.date2num(START.to_pydatetime())
+    assert [ax.format_xdata(day + each) for each in (0, 0.5)] == ["2026-11-08", "2026-11-08 12:00"]
+
+
 def test_partial_periods_are_open_and_gray():
     frame = result("cost.wasted", over_time=True)(24)
     ax = plot(frame.assign(is_partial=[*[False] * 23, True]), picture="cost.wasted")

@@ -286,6 +286,26 @@ def time_axis(axis: Axis, label: str) -> None:
     axis.axes.set_xlabel(label, loc="left")  # the date stands at the right
 
 
+def time_text(number: float) -> str:
+    """Return a time as text, to the minute, and midnight as a date."""
+    return _minute_text(number).removesuffix(" 00:00")
+
+
+def period_text(edges: Numbers) -> Callable[[float], str]:
+    """Return a function for the start of the period at a time as text.
+
+    It is a date if all periods start at midnight.
+    """
+    to_text = time_text if (edges[:-1] % 1 == 0).all() else _minute_text
+    return lambda number: to_text(edges[np.searchsorted(edges[1:], number, side="right")])
+
+
+def _minute_text(number: float) -> str:
+    from matplotlib.dates import num2date
+
+    return f"{num2date(number):%Y-%m-%d %H:%M}"  # type: ignore[no-untyped-call]
+
+
 def hour_axis(ax: Axes) -> None:
     """Show the hours of the day."""
     ax.set_xticks(range(0, 24, 2))

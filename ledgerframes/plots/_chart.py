@@ -141,6 +141,9 @@ class Chart:
             return
         first, last = c.time_numbers(self.frame["period_start"]).min(), c.time_numbers(self.frame["period_end"]).max()
         self.show_times(first, last, below=below)
+        starts = np.unique(c.time_numbers(self.frame["period_start"]))
+        for ax in (self.ax, below or self.ax):
+            ax.fmt_xdata = c.period_text(np.append(starts, last))
         partial = self.frame[is_true(self.frame["is_partial"])].drop_duplicates("period_start")
         self.draw_strip(partial, 1, color="0.5", alpha=0.15, zorder=OVER_AREAS)
         self.notes.append("Gray: partial periods" if len(partial) else "")
@@ -162,7 +165,9 @@ class Chart:
 
         A note has the names of all eras. A name stands above the axes where its era is wide enough.
         """
-        c.time_axis((self.ax if below is None else below).xaxis, label)
+        lowest = self.ax if below is None else below
+        c.time_axis(lowest.xaxis, label)
+        self.ax.fmt_xdata = lowest.fmt_xdata = c.time_text  # of a pointer
         self.ax.set_xlim(first, last)
         table = eras.table()
         starts = c.time_numbers(table["at"])
