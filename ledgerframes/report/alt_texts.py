@@ -23,6 +23,7 @@ MAX_ROWS = 3
 MIN_POINTS = 3  # a line with fewer points marks a limit
 MAX_POINTS = 4
 NO_MARKERS = (None, "", " ", "None", "none")
+MINUS = "\N{MINUS SIGN}"
 CAPS = ("_", "|")  # markers at the ends of intervals
 Numbers = npt.NDArray[np.float64]
 
@@ -42,7 +43,7 @@ def describe_figure(figure: Figure) -> str:
 
 def describe_drawn(figure: Figure) -> str:
     """Return the text of a figure that was drawn."""
-    return " ".join(text for ax in figure.axes for text in _sentences(ax))
+    return without_escapes(" ".join(text for ax in figure.axes for text in _sentences(ax)))
 
 
 def _sentences(ax: Axes) -> Iterator[str]:
@@ -68,27 +69,40 @@ def _of_panel(panel: Axes) -> str:
     return next(own, "") or next(_series(panel), "")
 
 
+def without_escapes(text: str) -> str:
+    r"""Return a text without the backslashes that keep dollar signs from being mathematics.
+
+    >>> without_escapes(r"Pay\$one\$")
+    'Pay$one$'
+    """
+    return text.replace(r"\$", "$")
+
+
 # -- rows ---------------------------------------------------------------------------------------------------------------
 
 
 def _rows(ax: Axes) -> list[str]:
     """Return the first rows of a plot with one row per name, each with its bar or its points."""
-    texts = _bar_texts(ax)
-    if not isinstance(ax.yaxis.get_major_locator(), FixedLocator) or (ax.get_ylabel() and not texts):
+    texts, names = _bar_texts(ax), row_names(ax)
+    if not names:
         return []
-    names = [label.get_text() for label in ax.get_yticklabels()]
     texts = texts or _point_texts(ax)
     rows = [f"{name} {text}".strip() for name, text in zip(names, texts or [""] * len(names), strict=False)]
     more = [f"{len(rows) - MAX_ROWS} more rows"] if len(rows) > MAX_ROWS else []
     return [*rows[:MAX_ROWS], *more]
 
 
+def row_names(ax: Axes) -> list[str]:
+    """Return the names of the rows of axes, none if their vertical axis shows a quantity."""
+    is_named = isinstance(ax.yaxis.get_major_locator(), FixedLocator) and (not ax.get_ylabel() or bool(horizontal_bars(ax)))
+    return [label.get_text() for label in ax.get_yticklabels()] if is_named else []
+
+
 def _bar_texts(ax: Axes) -> list[str]:
     """Return the texts at the ends of the bars of each row, or else their lengths."""
-    series = [each for each in bar_containers(ax) if each.orientation == "horizontal"]
+    series = horizontal_bars(ax)
     bars = [bar for each in series for bar in each]
-    labels = [text.get_text() for text in ax.texts if not _is_note(text)]
-    texts = labels if len(labels) == len(bars) else [_text(ax.xaxis, bar.get_width()) for bar in bars]
+    texts = end_texts(ax) or [axis_text(ax.xaxis, bar.get_width()) for bar in bars]
     if len(series) < 2 or {len(each) for each in series} != {len(ax.get_yticks())}:
         return texts
     count = len(series[0])
@@ -101,11 +115,11 @@ def _point_texts(ax: Axes) -> list[str]:
 
     There are none on a time axis, or for a row with many points.
     """
-    if _has_times(ax.xaxis):
+    if has_times(ax.xaxis):
         return []
     lines = [line.get_xydata() for line in ax.get_lines() if line.get_marker() not in (*CAPS, *NO_MARKERS)]
     points = [(x, y) for line in lines for x, y in np.asarray(line, dtype=np.float64).tolist() if np.isfinite(x)]
-    rows = [[_text(ax.xaxis, x) for x, y in points if y == row] for row in ax.get_yticks()]
+    rows = [[axis_text(ax.xaxis, x) for x, y in points if y == row] for row in ax.get_yticks()]
     return [", ".join(row) if len(row) <= MAX_POINTS else "" for row in rows]
 
 
@@ -139,8 +153,19 @@ def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
         return f"{prefix}without values"
     low, high, at = np.nanmin(values), np.nanmax(values), np.asarray(x, dtype=np.float64)[np.nanargmax(values)]
     if low == high:
-        return f"{prefix}{_text(ax.yaxis, low)}"
-    return f"{prefix}from {_text(ax.yaxis, low)} to {_text(ax.yaxis, high)}, highest at {_text(ax.xaxis, at)}"
+        return f"{prefix}{axis_text(ax.yaxis, low)}"
+    return f"{prefix}from {axis_text(ax.yaxis, low)} to {axis_text(ax.yaxis, high)}, highest at {axis_text(ax.xaxis, at)}"
+
+
+def end_texts(ax: Axes) -> list[str]:
+    """Return the texts at the ends of all horizontal bars, none if bars are without."""
+    texts = [text.get_text() for text in ax.texts if not _is_note(text)]
+    return texts if len(texts) == sum(map(len, horizontal_bars(ax))) else []
+
+
+def horizontal_bars(ax: Axes) -> list[BarContainer]:
+    """Return the series of bars of rows that are not empty."""
+    return [each for each in bar_containers(ax) if each.orientation == "horizontal"]
 
 
 def bar_containers(ax: Axes) -> list[BarContainer]:
@@ -156,26 +181,28 @@ def _is_note(text: Any) -> bool:
     return getattr(text, "xycoords", "") == "axes fraction" or text.get_transform() == text.axes.transAxes
 
 
-def _text(axis: Axis, value: Any) -> str:
+def axis_text(axis: Axis, value: Any) -> str:
     """Return a value as its axis prints it, and times to the minute."""
     formatter = axis.get_major_formatter()
-    if _has_times(axis):
+    if has_times(axis):
         return f"{dates.num2date(value):%Y-%m-%d %H:%M}"  # type: ignore[no-untyped-call]
     return _number(str(value) if isinstance(formatter, ScalarFormatter) else formatter(value))
 
 
-def _has_times(axis: Axis) -> bool:
+def has_times(axis: Axis) -> bool:
+    """Return whether an axis shows times."""
     return isinstance(axis.get_major_formatter(), dates.ConciseDateFormatter | dates.AutoDateFormatter | dates.DateFormatter)
 
 
 def _number(text: str) -> str:
     """Return a number with three digits, another text as it is.
 
-    >>> _number("28.3267"), _number("1234567.0"), _number("2 s")
-    ('28.3', '1,234,567', '2 s')
+    >>> _number("28.3267"), _number("1234567.0"), _number("2 s"), _number("\N{MINUS SIGN}28.3267")
+    ('28.3', '1,234,567', '2 s', '−28.3')
     """
     try:
-        number = float(text.replace(",", ""))
+        number = float(text.replace(",", "").replace(MINUS, "-"))
     except ValueError:
         return text
-    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+    printed = f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+    return printed.replace("-", MINUS) if MINUS in text else printed

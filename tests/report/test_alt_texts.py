@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.ticker import FuncFormatter
 
 from ledgerframes.report.alt_texts import describe_figure
 
@@ -87,3 +88,11 @@ def test_a_row_with_several_bars_names_each_of_them() -> None:
     ax.set_yticks([0, 1], ["EUR", "USD"])
     ax.set_xlabel("Exercises")
     assert describe_figure(ax.figure) == "Exercises: EUR moved 3, waits 0; USD moved 1, waits 2."
+
+
+def test_a_text_has_dollar_signs_and_rounded_numbers_below_zero() -> None:
+    _, ax = plt.subplots()
+    ax.barh([0], [-1.23456])
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:.10g}".replace("-", "\N{MINUS SIGN}")))
+    ax.set_yticks([0], [r"Pay\$one\$"])
+    assert describe_figure(ax.figure) == "Pay$one$ −1.23."
