@@ -27,6 +27,7 @@ from ledgerframes.plots import PICTURES as DRAWINGS
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._results import percent
+from ledgerframes.report.marks import find_marks, locate_marks
 
 START = pd.Timestamp("2026-11-08", tz="UTC")
 NAMESPACE = "1220" + "ab34" * 16
@@ -323,6 +324,16 @@ def test_draws_on_one_new_figure_with_labels_that_fit(name, rows):
         assert all(box.x0 >= whole.x0 - 1 and box.x1 <= whole.x1 + 1 for box in boxes)
         boxes = sorted(boxes, key=lambda box, low=low: getattr(box, low))
         assert all(getattr(a, high) <= getattr(b, low) + 1 for a, b in pairwise(boxes))
+
+
+@each_picture
+def test_every_picture_has_values_for_a_pointer(name):
+    picture, make, *_ = PICTURES[name]
+    figure = plot(make(40), picture=picture).figure
+    figure.draw_without_rendering()
+    texts = [text for *_, text in locate_marks(find_marks(figure), figure)]
+    assert texts and all(re.search(r"\d", text) for text in texts)
+    assert not any(re.search(r"\bnan\b|\\\$|^:|: *$", text, re.MULTILINE) for text in texts)
 
 
 @pytest.mark.parametrize("rows", [SIZES[0], SIZES[-1]])

@@ -220,7 +220,7 @@ def cells(
             mask = (outcome == name) & (rows == row)
             strip = list(zip(starts[mask], (ends - starts)[mask], strict=True))
             edge = 0.5 if "edgecolor" in style else 0
-            chart.ax.broken_barh(strip, (row - 0.36, 0.72), linewidth=edge, **style)
+            chart.ax.broken_barh(strip, (row - 0.36, 0.72), linewidth=edge, label=name, **style)
     handles = [Patch(label=name, **style) for name, style in styles.items() if name in set(outcomes)]
     chart.ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1, 1))
     chart.show_rows(labels, 0.35)

@@ -1,6 +1,6 @@
 """A self-contained HTML page from an executed notebook.
 
-The page loads no resources, and runs one script of this package, which sorts and filters its tables.
+The page loads no resources, and runs one script of this package. It sorts and filters tables, and shows values of pictures.
 
 The author's text is Markdown without HTML, outputs are sanitized to tables and text, and plots are inlined. As a second line
 of defense, a strict Content-Security-Policy allows the script by its digest.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 SVG = "image/svg+xml"
 NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a phone
+VARIANTS = {"wide": SVG, "narrow": NARROW_SVG}
+MARKS = "marks"  # of a plot, with their texts, in the metadata of its output
+MARK_SCALE = 10_000  # units of the width and of the height of a plot, for its marks
 MAX_ANCHOR = 60
 # With as many characters of an id, and of the fingerprint of a party, as in tables and pictures.
 LONG_ID = re.compile(r"((?<=::)[0-9a-f]{6}|\b[0-9a-f]{12})([0-9a-f]{24,})([0-9a-f]{4})\b")
@@ -329,7 +332,19 @@ def _render_pictures(data: dict[str, str], metadata: dict[str, Any]) -> str:
     caption = figure_caption(metadata.get("title", ""), metadata.get("note", ""))
     narrow = f'<source media="(max-width: 40rem)" srcset="{_data_url(data[NARROW_SVG])}">' if NARROW_SVG in data else ""
     image = f'<img src="{_data_url(data[SVG])}" alt="{escape(metadata.get("alt", ALT))}">'
-    return f"{caption}<picture>{narrow}{image}</picture>"
+    marks = "".join(_render_marks(name, metadata.get(MARKS, {}).get(kind, [])) for name, kind in VARIANTS.items() if kind in data)
+    return f'{caption}<div class="plot"><picture>{narrow}{image}</picture>{marks}</div>'
+
+
+def _render_marks(name: str, marks: Iterable[Sequence[Any]]) -> str:
+    """Return transparent rectangles over a plot, each with the text that a pointer shows."""
+    parts = [
+        f'<rect x="{int(x)}" y="{int(y)}" width="{int(width)}" height="{int(height)}"><title>{escape(text)}</title></rect>'
+        for x, y, width, height, text in marks
+    ]
+    # A screen reader has the alternative text of the image and the table, instead of hundreds of rectangles.
+    start = f'<svg class="marks {name}" viewBox="0 0 {MARK_SCALE} {MARK_SCALE}" preserveAspectRatio="none" aria-hidden="true">'
+    return f"{start}{''.join(parts)}</svg>" if parts else ""
 
 
 def figure_caption(title: str, note: str) -> str:

@@ -22,7 +22,8 @@ from ledgerframes.gc_pause import pause_gc
 from ledgerframes.plots.panels import arrange
 from ledgerframes.plots.panels import height as panels_height
 from ledgerframes.report.alt_texts import bar_containers, describe_drawn
-from ledgerframes.report.page import NARROW_SVG, SVG, figure_caption
+from ledgerframes.report.marks import find_marks, locate_marks
+from ledgerframes.report.page import MARKS, NARROW_SVG, SVG, figure_caption
 from ledgerframes.texts.control_characters import escape_html as escape
 
 NO_METADATA = ("Creator", "Date", "Format", "Type")  # all that matplotlib would write
@@ -75,8 +76,8 @@ def register_pictures(shell: Any) -> None:
     display_formatter.for_type_by_name("ledgerframes.report.answers", "Answer", lambda answer: answer.display_parts())
 
 
-def draw_pictures(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
-    """Return a plot as SVG for wide and narrow pages, with its text, title and note.
+def draw_pictures(figure: Figure) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return a plot as SVG for wide and narrow pages, with its text, title, note and marks.
 
     A plot that only says why it is empty is a sentence. The figure loses its title, which the page shows, and becomes narrow.
     """
@@ -113,16 +114,19 @@ def _fonts_found_once() -> Iterator[None]:
             del vars(fontManager)[name]
 
 
-def _draw(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
+def _draw(figure: Figure) -> tuple[dict[str, str], dict[str, Any]]:
     if message := _message(figure):
         return {"text/html": _note(message)}, {}
     titles = [(ax, ax.get_title(loc="left")) for ax in figure.axes]
     title, note = _take_title(figure)
     figure.set_size_inches(WIDE_WIDTH, figure.get_size_inches()[1])
     wide = _to_svg(figure)
-    alt = _describe(figure, titles)
+    alt, marks = _describe(figure, titles), find_marks(figure)
+    located = {SVG: locate_marks(marks, figure)}
     _make_narrow(figure)
-    return {SVG: wide, NARROW_SVG: _to_svg(figure)}, {"alt": alt, "title": title, "note": note}
+    narrow = _to_svg(figure)
+    located[NARROW_SVG] = locate_marks(marks, figure)
+    return {SVG: wide, NARROW_SVG: narrow}, {"alt": alt, "title": title, "note": note, MARKS: located}
 
 
 def _describe(figure: Figure, titles: list[tuple[Axes, str]]) -> str:

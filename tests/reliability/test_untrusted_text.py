@@ -18,7 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from ledgerframes.errors import TransportError
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.overview import write_overview
-from ledgerframes.report.page import render
+from ledgerframes.report.page import MARKS, NARROW_SVG, SVG, render
 from ledgerframes.report.publish import FAILED, ReportDir
 from ledgerframes.texts.control_characters import escape_control
 
@@ -91,6 +91,9 @@ def page() -> str:
         new_output("stream", name="stdout", text="\n".join(HOSTILE)),
         new_output("execute_result", {"text/plain": repr(HOSTILE)}),
     ]
+    marks = [[0, 0, 10, 10, text] for text in HOSTILE]
+    plot = {"alt": HOSTILE[0], "title": HOSTILE[1], "note": HOSTILE[3], MARKS: {SVG: marks, NARROW_SVG: marks}}
+    outputs.append(new_output("display_data", {SVG: "<svg/>", NARROW_SVG: "<svg/>"}, metadata=plot))
     cells = [new_markdown_cell("# Title\n\n" + "\n\n".join(HOSTILE)), new_code_cell("x", outputs=outputs)]
     return render(new_notebook(cells=cells), RUN)
 

@@ -13,7 +13,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from ledgerframes.report import ReportResult
-from ledgerframes.report.page import ALLOWED_ELEMENTS, TEMPLATES, render, sanitize
+from ledgerframes.report.page import ALLOWED_ELEMENTS, NARROW_SVG, TEMPLATES, render, sanitize
 
 from .conftest import EVIL, TOKEN
 
@@ -57,7 +57,7 @@ RUN: dict[str, Any] = {
 
 LINK = re.compile(r"#[a-z0-9-]+|tables/[a-z][a-z0-9_]*\.(csv|parquet)|\.\./\.\./([\w-]+/\w+/)?index\.html")
 SCRIPT = (TEMPLATES / "page.js").read_text(encoding="utf-8")
-SPARKLINE = re.compile(r'<svg class="spark" .*?</svg>', re.DOTALL)
+OWN_DRAWING = re.compile(r'<svg class="(?:spark|marks wide|marks narrow)" .*?</svg>', re.DOTALL)
 
 
 class Loads(HTMLParser):
@@ -117,16 +117,50 @@ def assert_only_the_script_of_the_package_runs(page: str) -> None:
 
 
 def without_own_parts(page: str) -> str:
-    """The page without its script, and without its sparklines, which are rectangles and paths with a text each."""
-    for picture in SPARKLINE.findall(page):
+    """The page without its script, sparklines, and marks of pictures, which are rectangles and paths with a text each."""
+    for picture in OWN_DRAWING.findall(page):
         loads = Loads(picture)
         assert loads.tags <= {"svg", "rect", "path", "title"} and loads.outside == loads.handlers == []
-    return SPARKLINE.sub("", page.replace(f"<script>{SCRIPT}</script>", ""))
+    return OWN_DRAWING.sub("", page.replace(f"<script>{SCRIPT}</script>", ""))
 
 
 def test_the_script_makes_no_markup_and_no_code() -> None:
     for words in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval", "Function(", "import(", "fetch", "http"):
         assert words not in SCRIPT
+
+
+def page_with_marks(marks: Any) -> str:
+    """A page with a plot whose marks are these."""
+    data = {"image/svg+xml": "<svg/>", NARROW_SVG: "<svg/>"}
+    output = new_output("display_data", data, metadata={"alt": "a", "title": "t", "note": "", "marks": marks})
+    return render(new_notebook(cells=[new_code_cell("x", outputs=[output])]), RUN)
+
+
+def test_a_picture_has_its_marks_for_wide_and_narrow_pages() -> None:
+    page = page_with_marks({"image/svg+xml": [[1, 2, 3, 4, EVIL]], NARROW_SVG: [[5, 6, 7, 8, "Monday\n5 MB"]]})
+    evil = EVIL.replace("<", "&lt;").replace(">", "&gt;")
+    assert f'<rect x="1" y="2" width="3" height="4"><title>{evil}</title></rect>' in page
+    assert '<rect x="5" y="6" width="7" height="8"><title>Monday\n5 MB</title></rect>' in page
+    assert [re.search(r'class="([^"]*)"', each)[1] for each in OWN_DRAWING.findall(page)][-2:] == ["marks wide", "marks narrow"]  # type: ignore[index]
+    assert_self_contained(page)
+
+
+@pytest.mark.parametrize("marks", [{}, {"image/svg+xml": []}])
+def test_a_picture_without_marks_is_an_image_alone(marks: Any) -> None:
+    assert 'class="marks' not in page_with_marks(marks)
+
+
+def test_a_mark_has_a_place_and_no_attribute_of_an_output() -> None:
+    with pytest.raises(ValueError, match="invalid literal"):
+        page_with_marks({"image/svg+xml": [['1" onclick="bad()', 2, 3, 4, "text"]]})
+
+
+@pytest.mark.loopback
+def test_every_picture_of_a_report_has_values_for_a_pointer(traffic_run: ReportResult) -> None:
+    page = traffic_run.page_path.read_text(encoding="utf-8")
+    pictures = page.count("<picture>")
+    assert pictures == page.count('<svg class="marks wide"') == page.count('<svg class="marks narrow"') > 0
+    assert re.search(r"<title>2026-11-08 00:00\nnot rejected: [\d.,]+ kB\nrejected: [\d.,]+ kB", page)
 
 
 @pytest.mark.loopback

@@ -156,7 +156,7 @@ def test_only_a_summary_has_a_sheet_of_its_own(tmp_path: Path, summary: str, she
 def picture_of(height: int) -> str:
     """A picture as wide as a page."""
     svg = f"<svg xmlns='http://www.w3.org/2000/svg' width='1120' height='{height}'/>"
-    return f'<figure><img src="data:image/svg+xml,{svg}"></figure>'
+    return f'<figure><div class="plot"><picture><img src="data:image/svg+xml,{svg}"></picture></div></figure>'
 
 
 @pytest.mark.parametrize(("height", "size"), [(400, "688 246"), (874, "455 355")], ids=["wide", "high"])
@@ -189,6 +189,19 @@ def test_sentences_fill_a_sheet_whose_rest_is_too_small_for_their_picture(tmp_pa
     box = '<div style="height: 160mm"></div>'
     page.write_text(f"<!doctype html><style>{style}</style><main>{box}{texts}{caption}</main>", encoding="utf-8")
     assert glyph_counts(page) == [len("headintroanswer"), len("title")]
+
+
+@pytest.mark.parametrize(
+    ("media", "width", "visible"), [("all", 1280, ""), ("print", 1280, "marks wide"), ("print", 600, "marks narrow")]
+)
+def test_a_screen_has_the_marks_of_its_picture_and_paper_has_none(
+    chromium: str, tmp_path: Path, media: str, width: int, visible: str
+) -> None:
+    page = tmp_path / "page.html"
+    marks = '<div class="plot"><svg class="marks wide"></svg><svg class="marks narrow"></svg></div>'
+    page.write_text(f"<!doctype html><style>{STYLE.replace('@media print', f'@media {media}')}</style>{marks}")
+    shown = "[...document.querySelectorAll('svg')].filter((mark) => getComputedStyle(mark).display !== 'none')"
+    assert measured(chromium, page, f"{shown}.map((mark) => mark.getAttribute('class')).join()", width) == visible
 
 
 def test_a_notebook_on_paper_loses_no_column_and_no_code(chromium: str, tmp_path: Path) -> None:
