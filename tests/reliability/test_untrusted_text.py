@@ -18,7 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from ledgerframes.errors import TransportError
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.overview import write_overview
-from ledgerframes.report.page import MARKS, NARROW_SVG, SVG, render
+from ledgerframes.report.page import MARKS, NARROW_SVG, SVG, digest_of_script, render
 from ledgerframes.report.publish import FAILED, ReportDir
 from ledgerframes.texts.control_characters import escape_control
 
@@ -142,6 +142,22 @@ def test_a_browser_runs_nothing_and_requests_nothing(tmp_path: Path) -> None:
         document, console, requests = opened(browser, path, tmp_path)
         assert f"<title>{MARK}</title>" not in document and text in document
         assert (console, requests) == ("", set())
+
+
+def test_a_browser_shows_hostile_names_of_marks_as_text(tmp_path: Path) -> None:
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
+    keys = "drawing.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'})); shown.add(tooltip.textContent);"
+    each = f"for (const drawing of document.querySelectorAll('.marks')) for (const text of Array({len(HOSTILE)})) {{ {keys} }}"
+    script = f"const shown = new Set(); {each} document.body.dataset.count = shown.size;"
+    path = tmp_path / "page.html"
+    # The policy of the page, which allows this script, too.
+    allowed = page().replace("script-src '", f"script-src '{digest_of_script(script)}' '", 1)
+    path.write_text(allowed.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+    document, console, requests = opened(browser, path, tmp_path)
+    assert f'data-count="{len(HOSTILE)}"' in document and f"<title>{MARK}</title>" not in document
+    assert (console, requests) == ("", set())
 
 
 def test_the_page_has_hostile_names_as_text() -> None:

@@ -1,4 +1,4 @@
-"""The script of a page in a real browser: it sorts, filters, shows all rows, and leaves texts texts."""
+"""The script of a page in a real browser: it sorts, filters, shows all rows and values, and leaves texts texts."""
 
 from __future__ import annotations
 
@@ -102,3 +102,72 @@ def test_texts_stay_texts(tmp_path: Path) -> None:
     document = opened(tmp_path, NUMBERS, CLICK)
     assert "<title>x</title>" in document and document.count(f"{escape(HOSTILE).replace('&#x27;', chr(39))}") == len(NUMBERS)
     assert 'aria-label="Copy id 3"' in document
+
+
+# -- values of pictures -------------------------------------------------------------------------------------------------
+
+MARKS = "".join(
+    f'<rect x="{100 * number}" y="0" width="100" height="100"><title>{escape(text)}</title></rect>'
+    for number, text in enumerate(["Monday\n5 MB", HOSTILE, "Sunday\n1 MB"])
+)
+PICTURE = (
+    '<figure><figcaption><strong>Traffic cost</strong></figcaption><div class="plot">'
+    f'<svg class="marks wide" viewBox="0 0 300 100" width="300" height="100" aria-hidden="true">{MARKS}</svg></div></figure>'
+)
+DRAWING = "const drawing = document.querySelector('.marks'), marks = drawing.querySelectorAll('rect');"
+
+
+def point(mark: int, kind: str = "pointermove", pointer: str = "mouse") -> str:
+    return f"marks[{mark}].dispatchEvent(new PointerEvent('{kind}', {{bubbles: true, pointerType: '{pointer}'}}));"
+
+
+def leave(pointer: str = "mouse") -> str:
+    return f"drawing.dispatchEvent(new PointerEvent('pointerleave', {{pointerType: '{pointer}'}}));"
+
+
+def press(*keys: str) -> str:
+    return "".join(f"drawing.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}}));" for key in keys)
+
+
+def tooltip_after(tmp_path: Path, driver: str) -> str:
+    """The text that the page shows after a driver has pointed at marks or pressed keys."""
+    document = opened(tmp_path, [], DRAWING + driver, PICTURE)
+    return re.search(r'<div class="tooltip"[^>]*>(.*?)</div>', document, re.DOTALL)[1]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("driver", "text"),
+    [
+        ("", ""),
+        (point(0), "Monday\n5 MB"),
+        (point(0) + point(2), "Sunday\n1 MB"),
+        (point(0) + leave(), ""),
+        (point(2, "pointerdown", "touch") + leave("touch"), "Sunday\n1 MB"),
+        (point(2, "pointerdown", "touch") + "document.body.dispatchEvent(new PointerEvent('pointerdown', {bubbles: true}));", ""),
+        (press("ArrowRight"), "Monday\n5 MB"),
+        (press("End"), "Sunday\n1 MB"),
+        (press("End", "ArrowRight"), "Sunday\n1 MB"),
+        (press("End", "Home", "ArrowLeft"), "Monday\n5 MB"),
+        (press("ArrowRight", "Escape"), ""),
+        (point(0) + "drawing.dispatchEvent(new Event('blur'));", ""),
+    ],
+)
+def test_a_pointer_a_tap_and_keys_show_a_value(tmp_path: Path, driver: str, text: str) -> None:
+    assert tooltip_after(tmp_path, driver) == text
+
+
+def test_a_value_is_shown_once_and_as_text(tmp_path: Path) -> None:
+    document = opened(tmp_path, [], DRAWING + point(1), PICTURE)
+    assert "<title>x</title>" in document and document.count("<title>") == 1, "the browser shows no second tooltip"
+    assert f">{escape(HOSTILE).replace('&#x27;', chr(39))}</div>" in document and "<img" not in document
+    assert document.count('class="marked"') == 1
+
+
+def test_a_reader_without_a_pointer_reaches_the_values(tmp_path: Path) -> None:
+    drawing = re.search(r'<svg class="marks[^>]*>', opened(tmp_path, [], "", PICTURE))[0]  # type: ignore[index]
+    assert 'tabindex="0"' in drawing and 'aria-label="Values of Traffic cost"' in drawing and "aria-hidden" not in drawing
+
+
+def test_the_text_of_a_sparkline_stays_its_name(tmp_path: Path) -> None:
+    line = '<svg class="spark" role="img" aria-label="Cost by day"><rect class="tip"><title>Monday</title></rect></svg>'
+    assert re.search(r'<svg class="spark"[^>]* aria-label="Cost by day"', opened(tmp_path, [], "", line))

@@ -192,15 +192,16 @@ def test_sentences_fill_a_sheet_whose_rest_is_too_small_for_their_picture(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("media", "width", "visible"), [("all", 1280, ""), ("print", 1280, "marks wide"), ("print", 600, "marks narrow")]
+    ("media", "width", "visible"),
+    [("all", 1280, ""), ("print", 1280, "marks wide,tooltip"), ("print", 600, "marks narrow,tooltip")],
 )
-def test_a_screen_has_the_marks_of_its_picture_and_paper_has_none(
+def test_a_screen_has_the_marks_of_its_picture_and_a_tooltip_and_paper_has_neither(
     chromium: str, tmp_path: Path, media: str, width: int, visible: str
 ) -> None:
     page = tmp_path / "page.html"
-    marks = '<div class="plot"><svg class="marks wide"></svg><svg class="marks narrow"></svg></div>'
+    marks = '<svg class="marks wide"></svg><svg class="marks narrow"></svg><div class="tooltip">5 MB</div>'
     page.write_text(f"<!doctype html><style>{STYLE.replace('@media print', f'@media {media}')}</style>{marks}")
-    shown = "[...document.querySelectorAll('svg')].filter((mark) => getComputedStyle(mark).display !== 'none')"
+    shown = "[...document.querySelectorAll('svg, .tooltip')].filter((mark) => getComputedStyle(mark).display !== 'none')"
     assert measured(chromium, page, f"{shown}.map((mark) => mark.getAttribute('class')).join()", width) == visible
 
 

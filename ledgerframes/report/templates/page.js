@@ -1,5 +1,5 @@
-// Sorts and filters the tables of a page, shows more of their rows, copies full ids, and opens the section of a link. Without it,
-// everything can be read.
+// Sorts and filters the tables of a page, shows more of their rows and the values of its pictures, copies full ids, and opens the
+// section of a link. Without it, everything can be read.
 // It makes elements, and sets texts and attributes: no text of the page ever becomes markup or code.
 "use strict";
 
@@ -141,6 +141,62 @@ function addCopy(cell) {
   cell.append(" ", button);
 }
 
+// -- values of pictures -----------------------------------------------------------------------------------------------------
+
+const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+const tooltip = make("div", { class: "tooltip", role: "status" }, "");
+let marked = null;
+
+function hideValue() {
+  marked?.classList.remove("marked");
+  marked = null;
+  tooltip.textContent = "";
+}
+
+function showValue(mark, text, x, y) {
+  hideValue();
+  marked = mark;
+  mark.classList.add("marked");
+  tooltip.textContent = text;
+  tooltip.style.left = "0"; // the text has all the width while it is measured
+  const left = Math.max(8, Math.min(x + 12, document.documentElement.clientWidth - tooltip.offsetWidth - 8));
+  const isAbove = y + 20 + tooltip.offsetHeight > innerHeight;
+  tooltip.style.left = `${scrollX + left}px`;
+  tooltip.style.top = `${scrollY + (isAbove ? y - 12 - tooltip.offsetHeight : y + 20)}px`;
+}
+
+// A pointer, a tap or the arrow keys choose a mark.
+function addValues(drawing) {
+  const texts = new Map([...drawing.querySelectorAll("title")].map((title) => [title.parentNode, title.textContent]));
+  const marks = [...texts.keys()];
+  for (const mark of marks) mark.querySelector("title").remove(); // the browser would show it a second time
+  const caption = drawing.closest("figure")?.querySelector("figcaption strong")?.textContent ?? "the picture";
+  if (!drawing.hasAttribute("aria-label")) drawing.setAttribute("aria-label", `Values of ${caption}`);
+  drawing.removeAttribute("aria-hidden");
+  drawing.setAttribute("role", "application"); // so that the arrow keys are those of the picture
+  drawing.setAttribute("tabindex", "0");
+  function point(event) {
+    if (texts.has(event.target)) showValue(event.target, texts.get(event.target), event.clientX, event.clientY);
+  }
+  function step(count) {
+    const mark = marks[Math.max(0, Math.min(marks.indexOf(marked) + count, marks.length - 1))];
+    mark.scrollIntoView({ block: "nearest" });
+    const box = mark.getBoundingClientRect();
+    showValue(mark, texts.get(mark), box.left + box.width / 2, box.top + box.height / 2);
+  }
+  drawing.addEventListener("pointermove", point);
+  drawing.addEventListener("pointerdown", point);
+  drawing.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") hideValue(); });
+  drawing.addEventListener("focus", () => { if (drawing.matches(":focus-visible")) step(0); });
+  drawing.addEventListener("blur", hideValue);
+  drawing.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hideValue();
+    if (!(event.key in STEPS) || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault(); // the page would scroll
+    step(STEPS[event.key]);
+  });
+}
+
 // -- links ----------------------------------------------------------------------------------------------------------------
 
 // A link to a folded section opens it.
@@ -163,5 +219,8 @@ for (const table of document.querySelectorAll(".table table")) {
   if (rows.length >= MIN_FILTER_ROWS) addFilter(box, table, rows, first, total, tellCount);
 }
 for (const cell of document.querySelectorAll(".table td[title], .id[title]")) addCopy(cell);
+for (const drawing of document.querySelectorAll(".marks, .spark")) addValues(drawing);
+document.body.append(tooltip);
+addEventListener("pointerdown", (event) => { if (!event.target.closest(".marks, .spark")) hideValue(); });
 addEventListener("hashchange", openTarget);
 openTarget();
