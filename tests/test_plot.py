@@ -705,6 +705,16 @@ def test_a_pointer_over_time_says_the_period(length, texts):
         assert [axes.format_xdata(each) for each in (first + step / 2, first + 1.5 * step, last)] == texts
 
 
+@pytest.mark.parametrize(
+    ("rows", "texts"), [(40, ["41200", "41200", "41239"]), (300, ["41200 to 41202"] * 2 + ["41497 to 41499"])]
+)
+def test_a_pointer_over_rounds_says_all_that_a_bin_adds_up(rows, texts):
+    ax = plot(one_party(rows), picture="activity.rounds")
+    for axes in ax.figure.axes:
+        first, last = axes.get_xlim()
+        assert [axes.format_xdata(each) for each in (first, 41_200, last)] == texts
+
+
 def test_a_pointer_over_moments_says_the_minute():
     ax = plot(result("votes.price")(40), picture="votes.price")
     day = mpl.dates.date2num(START.to_pydatetime())

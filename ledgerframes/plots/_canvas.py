@@ -300,6 +300,20 @@ def period_text(edges: Numbers) -> Callable[[float], str]:
     return lambda number: to_text(edges[np.searchsorted(edges[1:], number, side="right")])
 
 
+def round_text(edges: Numbers) -> Callable[[float], str]:
+    """Return a function for the round at a position as text.
+
+    It names the first and the last round of a bin.
+    """
+
+    def to_text(number: float) -> str:
+        after = int(np.clip(np.searchsorted(edges, number, side="right"), 1, len(edges) - 1))
+        first, last = edges[after - 1] + 0.5, edges[after] - 0.5
+        return f"{first:.0f}" if first == last else f"{first:.0f} to {last:.0f}"
+
+    return to_text
+
+
 def _minute_text(number: float) -> str:
     from matplotlib.dates import num2date
 

@@ -153,6 +153,7 @@ class Chart:
         ax = self.ax if below is None else below
         c.number_axis(ax.xaxis, "Mining round", lambda number: f"{number:.0f}", integer=True)
         ax.set_xlim(edges[0] - 0.1, edges[-1] + 0.1)
+        self.ax.fmt_xdata = ax.fmt_xdata = c.round_text(edges)
 
     def draw_strip(self, periods: pd.DataFrame, height: float, **style: Any) -> None:
         """Draw a strip under some periods, up to a share of the height of the axes."""

@@ -264,7 +264,9 @@ def _position_text(ax: Axes, parent: Axes, x: float) -> str:
         return ax.format_xdata(x)
     shared = [each.get_xlabel() for each in ax.get_shared_x_axes().get_siblings(ax)]
     label = next(filter(None, [ax.get_xlabel(), parent.get_xlabel(), *shared]), "")
-    return f"{_quantity(label)} {_value_text(ax.xaxis, x, label)}".strip() if len(ax.get_xticks()) else label
+    if not len(ax.get_xticks()):
+        return label
+    return f"{_quantity(label)} {ax.format_xdata(x) if ax.fmt_xdata else _value_text(ax.xaxis, x, label)}".strip()
 
 
 def _quantity(label: str) -> str:

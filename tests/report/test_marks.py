@@ -104,6 +104,8 @@ def test_a_position_that_is_no_time_has_the_name_of_its_axis(ax: Axes) -> None:
     ax.plot([41_200, 41_201, 41_202], [1, 2, 3])
     ax.set(xlabel="Mining round", ylabel="Reward (coin)")
     assert texts(ax)[0] == "Mining round 41,200: 1 coin"
+    ax.fmt_xdata = lambda number: f"{number:.0f} to {number + 9:.0f}"
+    assert texts(ax)[0] == "Mining round 41200 to 41209: 1 coin"
 
 
 def test_a_point_between_two_quantities_has_both(ax: Axes) -> None:
