@@ -154,7 +154,7 @@ def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
     low, high, at = np.nanmin(values), np.nanmax(values), np.asarray(x, dtype=np.float64)[np.nanargmax(values)]
     if low == high:
         return f"{prefix}{axis_text(ax.yaxis, low)}"
-    return f"{prefix}from {axis_text(ax.yaxis, low)} to {axis_text(ax.yaxis, high)}, highest at {axis_text(ax.xaxis, at)}"
+    return f"{prefix}from {axis_text(ax.yaxis, low)} to {axis_text(ax.yaxis, high)}, highest at {position_text(ax, float(at))}"
 
 
 def end_texts(ax: Axes) -> list[str]:
@@ -187,6 +187,11 @@ def axis_text(axis: Axis, value: Any) -> str:
     if has_times(axis):
         return f"{dates.num2date(value):%Y-%m-%d %H:%M}"  # type: ignore[no-untyped-call]
     return _number(str(value) if isinstance(formatter, ScalarFormatter) else formatter(value))
+
+
+def position_text(ax: Axes, x: float) -> str:
+    """Return a position as a pointer says it, or as its axis prints it."""
+    return ax.format_xdata(x) if ax.fmt_xdata else axis_text(ax.xaxis, x)
 
 
 def has_times(axis: Axis) -> bool:

@@ -32,6 +32,7 @@ from ledgerframes.report.alt_texts import (
     end_texts,
     has_times,
     horizontal_bars,
+    position_text,
     row_names,
     without_escapes,
 )
@@ -149,7 +150,7 @@ def _points_over_time(ax: Axes, names: Sequence[str]) -> Iterator[Mark]:
     """Yield a mark for each point of rows over time."""
     for each in _markers(ax):
         for x, row in zip(each.x.tolist(), each.y.tolist(), strict=True):
-            yield Mark(ax, _text(_row_name(ax, names, row), [(each.name, ax.format_xdata(x))]), (x, x), (row, row))
+            yield Mark(ax, _text(_row_name(ax, names, row), [(each.name, position_text(ax, x))]), (x, x), (row, row))
 
 
 def _row_name(ax: Axes, names: Sequence[str], row: float) -> str:
@@ -261,12 +262,12 @@ def _name(artist: Any) -> str:
 def _position_text(ax: Axes, parent: Axes, x: float) -> str:
     """Return a position with the quantity of its axis, or a time alone."""
     if has_times(ax.xaxis):
-        return ax.format_xdata(x)
+        return position_text(ax, x)
     shared = [each.get_xlabel() for each in ax.get_shared_x_axes().get_siblings(ax)]
     label = next(filter(None, [ax.get_xlabel(), parent.get_xlabel(), *shared]), "")
     if not len(ax.get_xticks()):
         return label
-    return f"{_quantity(label)} {ax.format_xdata(x) if ax.fmt_xdata else _value_text(ax.xaxis, x, label)}".strip()
+    return f"{_quantity(label)} {position_text(ax, x)}{_unit(label)}".strip()
 
 
 def _quantity(label: str) -> str:
@@ -275,5 +276,9 @@ def _quantity(label: str) -> str:
 
 def _value_text(axis: Axis, value: float, label: str) -> str:
     """Return a value as its axis prints it, with the unit of its label."""
+    return axis_text(axis, value) + _unit(label)
+
+
+def _unit(label: str) -> str:
     unit = UNIT.search(label)
-    return f"{axis_text(axis, value)} {unit[1]}" if unit else axis_text(axis, value)
+    return f" {unit[1]}" if unit else ""
