@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import needs_browser, run
+from browser import needs_browser, picture_of, run
 
 from ledgerframes.report.page import TEMPLATES
 from ledgerframes.texts.control_characters import escape_html as escape
@@ -171,3 +171,15 @@ def test_a_reader_without_a_pointer_reaches_the_values(tmp_path: Path) -> None:
 def test_the_text_of_a_sparkline_stays_its_name(tmp_path: Path) -> None:
     line = '<svg class="spark" role="img" aria-label="Cost by day"><rect class="tip"><title>Monday</title></rect></svg>'
     assert re.search(r'<svg class="spark"[^>]* aria-label="Cost by day"', opened(tmp_path, [], "", line))
+
+
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_the_mark_of_a_value_is_seen_on_both_papers(tmp_path: Path, is_dark: bool) -> None:
+    page = tmp_path / "page.html"
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    mark = '<svg class="marks" viewBox="0 0 2 1"><rect width="1" height="1" class="marked"></rect></svg>'
+    theme = '<meta name="color-scheme" content="light dark">'
+    page.write_text(f"<!doctype html>{theme}<style>{style} .marks {{ width: 200px; height: 100px; }}</style>{mark}")
+    picture = picture_of(tmp_path, page, is_dark=is_dark)
+    marked, paper = (picture.getpixel((x, 50)) for x in (50, 150))
+    assert isinstance(marked, int) and isinstance(paper, int) and abs(marked - paper) >= 25
