@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import combinations
 
 import matplotlib as mpl
 
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.dates import date2num
+from matplotlib.text import Text
 from test_plot import START, one_party, per_round, result, texts_of
 
 import ledgerframes as lf
@@ -87,48 +89,46 @@ def overhead():
     return plot(result("cost.overhead", "participant")(4).assign(traffic_cost=900), picture="cost.overhead")
 
 
-@pytest.mark.parametrize("draw", [split, overhead])
-def test_a_legend_hides_no_bar_or_its_text(draw):
+def latencies():
+    return plot(named(result("verdict.latency", "participant")(4), "submitting_participant_uid"), picture="verdict.latency")
+
+
+def contracts():
+    return plot(result("reconcile.contracts")(4), picture="reconcile.contracts")
+
+
+@pytest.mark.parametrize("is_narrow", [False, True])
+@pytest.mark.parametrize("draw", [split, overhead, latencies, contracts])
+def test_the_names_of_bars_stand_at_the_first_row_and_hide_nothing(draw, is_narrow):
     ax = draw()
+    if is_narrow:
+        draw_pictures(ax.figure)
     ax.figure.draw_without_rendering()
-    renderer = ax.figure.canvas.get_renderer()
-    legend = ax.get_legend().get_window_extent(renderer)
-    assert not any(bar.get_window_extent(renderer).overlaps(legend) for bar in [*ax.patches, *ax.texts])
+    renderer, whole = ax.figure.canvas.get_renderer(), ax.figure.bbox
+    texts = [text for text in ax.texts if text.xycoords == "data"]
+    names = {str(bars.get_label()) for bars in ax.containers}
+    assert len(names) > 1
+    assert names == {name for name in names for text in texts if text.get_text().endswith(name)}
+    boxes = [Text.get_window_extent(text, renderer) for text in texts]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    assert not any(bar.get_window_extent(renderer).overlaps(box) for box in boxes for bar in ax.patches if bar.get_width())
+    assert all(whole.x0 <= box.x0 and box.x1 <= whole.x1 for box in boxes)
 
 
-def test_a_legend_of_shares_has_the_order_of_their_stack():
-    ax = plot(result("activity.weights", "party", over_time=True)(200), picture="activity.weights")
-    heights = {each.get_label(): np.mean(each.get_data().baseline) for each in ax.patches}
-    from_the_top = sorted(heights, key=heights.get, reverse=True)
-    assert len(heights) == 8
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == from_the_top
-    colors = {each.get_label(): (each.get_facecolor(), each.get_hatch()) for each in ax.patches}
-    draw_pictures(ax.figure)
-    (narrow,) = ax.figure.legends
-    assert [text.get_text() for text in narrow.get_texts()] == from_the_top
-    samples = [(each.get_facecolor(), each.get_hatch()) for each in narrow.legend_handles]
-    assert samples == [colors[name] for name in from_the_top]
-
-
-def test_a_legend_hides_no_forecast():
+def test_a_name_hides_no_forecast():
     hours = START + pd.to_timedelta(np.arange(200), unit="h")
     balance = np.linspace(2_000_000, -6_000_000, 200).round().astype("int64")
     frame = result("cost.runway")(200)
     frame = frame.assign(hour=hours, balance_low=balance - 20_000, balance_middle=balance, balance_high=balance + 20_000)
     ax = plot(frame.astype(result("cost.runway")(1).dtypes.to_dict()), picture="cost.runway")
     ax.figure.draw_without_rendering()
-    legend = ax.get_legend().get_window_extent(ax.figure.canvas.get_renderer())
+    renderer = ax.figure.canvas.get_renderer()
+    boxes = [Text.get_window_extent(text, renderer) for text in ax.texts if text.xycoords == "data"]
+    assert len(boxes) == 2, "the ends of the band and of the mean burn"
     (line,) = (each for each in ax.lines if each.get_label() == "mean burn")
     points = line.get_transform().transform(line.get_xydata())
-    assert not any(legend.contains(*point) for point in points)
-
-
-def test_all_lines_are_below_their_legend():
-    ax = plot(result("verdict.latency", over_time=True)(40), picture="verdict.latency")
-    ax.figure.draw_without_rendering()
-    legend = ax.get_legend().get_window_extent(ax.figure.canvas.get_renderer())
-    highest = max(line.get_transform().transform(line.get_xydata())[:, 1].max() for line in ax.lines)
-    assert highest < legend.y0
+    assert not any(box.contains(*point) for point in points for box in boxes)
+    assert not boxes[0].overlaps(boxes[1])
 
 
 def spikes(at, rows=168):

@@ -13,6 +13,7 @@ from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots._chart import Chart, draws
+from ledgerframes.plots.direct_labels import label_ends
 from ledgerframes.texts.representation import pluralize
 
 MAX_AREAS = 10
@@ -20,6 +21,7 @@ HUES = (0, 1, 3, 4)  # the colors of the style without its gray, which is for al
 PATTERNS = ("", "////", "....")  # of the areas with the first colors, the next and the last
 WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can be missing"
 LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
+NAMED, NEAR_AXIS = 0.6, 0.08  # where curves have their names, and where there is no room below
 FIXED = "Requests, costs and the behavior of all parties stay the same"
 
 
@@ -70,8 +72,7 @@ def _stack_shares(chart: Chart, weights: r.Numbers) -> None:
     chart.draw_time_axis()
     c.percent_axis(ax.yaxis, "Share")
     ax.set_ylim(0, 1)
-    style: dict[str, Any] = {"frameon": False, "labelcolor": c.text_color(ax)}
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), reverse=True, **style)  # from the top, as the areas are
+    label_ends(ax)
 
 
 def _with_pattern(number: int, part: s.Part) -> s.Part:
@@ -116,11 +117,10 @@ def activity_rounds(chart: Chart) -> None:
         parts: list[s.Part] = [("reward", bins["paid"].to_numpy(), {"color": c.color(0)})]
         if is_below.any():
             parts.append(("below the threshold, not paid", bins["unpaid"].to_numpy(), hollow))
-        ax.set_ylim(0, s.areas(ax, edges, parts).max() * 1.35 or 1)
+            chart.notes.append("Hollow: below the threshold, not paid")
+        ax.set_ylim(0, s.areas(ax, edges, parts).max() * 1.1 or 1)
         c.amount_axis(ax.yaxis, "Reward")
         chart.notes.append(_rounds_text(int(np.isnan(amounts).sum()), "without a known reward"))
-        if is_below.any():
-            c.legend_top(ax, 2)
         ax = chart.panel_below()
     weights, largest = bins["weight"].to_numpy(), float(bins["weight"].max())
     style: dict[str, Any] = {"color": c.color(1), "marker": "o", "markersize": 3, "linewidth": 1.2}
@@ -160,7 +160,7 @@ def activity_concentration(chart: Chart) -> None:
     values = pd.DataFrame({text: chart.numbers(name) for name, text in names.items()})
     if chart.is_over_time:
         s.lines(chart, values.set_index(chart.positions()))
-        ax.set_ylim(0, 1.35)
+        ax.set_ylim(0, 1.02)
         c.percent_axis(ax.yaxis, quantity)
         ax.set_yticks(np.arange(0, 1.1, 0.2))
     else:
@@ -198,7 +198,9 @@ def activity_lorenz(chart: Chart) -> None:
     c.percent_axis(ax.xaxis, "Share of parties, smallest first")
     c.percent_axis(ax.yaxis, "Share of activity")
     ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
-    ax.legend(loc="upper left")
+    middle = float(np.interp(NAMED, x, y))
+    c.annotate(ax, "all equal", (NAMED, NAMED), (-4, 4), "data", ha="right")
+    c.annotate(ax, "activity", (NAMED, middle), (4, 4 if middle < NEAR_AXIS else -10), "data")
     chart.set_height(5)
     largest = f"{r.label(frame['party'].iloc[-1])} has {r.percent(1 - y[-2])}"
     among = f"Among {pluralize(len(frame), 'party')} with activity"

@@ -32,7 +32,6 @@ MINUS = "\N{MINUS SIGN}"
 NOTE_SIZE = 8  # of the font of notes, legends and labels of rows, in printer's points
 MAX_LABELS = 8  # of points in one picture
 LETTER_WIDTH = 0.55  # of the size of the font
-HANDLE_WIDTH = 36  # of a legend, with its spaces, in printer's points
 MIN_LETTERS = 30  # of a line
 BYTE_UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"), (1, "B"))
 ROUND_STEPS = (1, 2, 2.5, 5, 10)
@@ -143,8 +142,18 @@ def label_points(ax: Axes, x: Iterable[float], y: Iterable[float], texts: Iterab
 
 def label_point(ax: Axes, text: str, point: tuple[float, float], rise: float, **style: Any) -> None:
     """Write a text above a point by so many printer's points, within the axes."""
+    from matplotlib.transforms import IdentityTransform
+
     style = {"color": text_color(ax), "fontsize": NOTE_SIZE, "clip_on": False, **style}
-    ax.add_artist(point_label()(text, point, xycoords="data", xytext=(0, rise), textcoords="offset points", **style))
+    label = point_label()(text, point, xycoords="data", xytext=(0, rise), textcoords="offset points", **style)
+    # Without this, the layout would take the shift for data, which a logarithmic axis does not have.
+    label.set_transform(IdentityTransform())
+    ax.add_artist(label)
+
+
+def label_vertical_line(ax: Axes, text: str, position: float) -> None:
+    """Write the name of a vertical line above axes whose limits are set."""
+    label_point(ax, text, (position, ax.get_ylim()[1]), 2, annotation_clip=False)
 
 
 def draw_message(ax: Axes, text: str) -> None:
@@ -172,20 +181,9 @@ def panel_below(ax: Axes) -> Axes:
     return panel
 
 
-def legend_right(ax: Axes) -> None:
-    """Show the legend to the right of the axes, because data can be anywhere inside."""
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, labelcolor=text_color(ax))
-
-
-def legend_top(ax: Axes, most_columns: int, handles: Sequence[Any] = ()) -> int:
-    """Show the legend at the top in as many columns as fit, and return its line count."""
-    handles = handles or ax.get_legend_handles_labels()[0]
-    widths = [text_width(str(handle.get_label())) + HANDLE_WIDTH for handle in handles]
-    columns = min(most_columns, len(handles))
-    while columns > 1 and sum(map(max, np.array_split(widths, columns))) > width(ax):
-        columns -= 1
-    ax.legend(handles=handles, loc="upper left", ncols=columns)
-    return -(-len(handles) // columns)
+def legend_right(ax: Axes, handles: Sequence[Any]) -> None:
+    """Show the legend of cells to the right of the axes, as they can be anywhere inside."""
+    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1, 1), frameon=False, labelcolor=text_color(ax))
 
 
 def plain(number: float) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 OVER_AREAS = 1.5  # of bars and stacks, which would otherwise hide what is below, and under lines
 ERA_LABEL_WIDTH = 0.013  # of the axes, for a letter on a narrow page
 MAX_MARKERS = 60
+LABEL_HEIGHT = 10  # printer's points, of names above the axes
 
 
 @dataclass
@@ -183,7 +184,7 @@ class Chart:
                 self.ax.axvspan(start, end, color=c.color(0), alpha=0.07, linewidth=0, zorder=0)
             if not self.is_panel and (end - start) / (last - first) > ERA_LABEL_WIDTH * len(name):
                 c.annotate(self.ax, name, (start, 1), (2, 2), self.ax.get_xaxis_transform(), fontsize=7)
-        self.label_height = 0 if self.is_panel else 10
+        self.label_height = 0 if self.is_panel else LABEL_HEIGHT
         self.notes.append(f"Eras of the main network: {', '.join(names)}")
 
     # -- texts and size -------------------------------------------------------------------------------------------------
@@ -209,6 +210,11 @@ class Chart:
         """Say on axes without data what they would show, and why they do not."""
         c.set_titles(self.ax, self.title + self._group_text)
         c.draw_message(self.ax, text)
+
+    def label_vertical_line(self, text: str, position: float) -> None:
+        """Write the name of a vertical line above the axes, whose limits are set."""
+        c.label_vertical_line(self.ax, text, position)
+        self.label_height = LABEL_HEIGHT
 
     def set_height(self, inches: float) -> None:
         """Set the height of a new figure."""

@@ -14,6 +14,7 @@ from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots import panels as p
 from ledgerframes.plots._chart import Chart, draws
+from ledgerframes.plots.direct_labels import label_ends
 from ledgerframes.texts.representation import pluralize
 
 TOPS = {"top_1": "top 1", "top_3": "top 3", "top_10": "top 10"}
@@ -48,9 +49,10 @@ def cost_spend(chart: Chart) -> None:
         largest = _stack_outcomes(chart, costs)
     partly = frame[frame["coverage"] < 1].drop_duplicates("period_start")
     if len(partly):
-        chart.draw_strip(partly, 0.015, color="0.45", label="cost partly known", zorder=3)
-    ax.set_ylim(0, largest * (1.4 if chart.by else 1.25) or 1)
-    c.legend_top(ax, 3 if chart.by else 4)
+        chart.draw_strip(partly, 0.015, color="0.45", zorder=3)
+        chart.notes.append("Strip at the bottom: cost partly known")
+    ax.set_ylim(0, largest * 1.15 or 1)
+    label_ends(ax)
     c.bytes_axis(ax.yaxis, largest, chart.axis_title("total_traffic_cost"))
     chart.draw_time_axis()
     if not chart.by:
@@ -145,8 +147,8 @@ def cost_overhead(chart: Chart) -> None:
     elif chart.has_periods:
         parts = zip(("with views", "without views"), known, styles, strict=True)
         largest = s.areas(ax, chart.edges(), parts).max()
-        ax.set_ylim(0, largest * 1.25 or 1)
-        c.legend_top(ax, 2)
+        ax.set_ylim(0, largest * 1.1 or 1)
+        label_ends(ax)
         c.bytes_axis(ax.yaxis, largest, "Traffic cost")
         chart.draw_time_axis()
     elif chart.by:
@@ -215,9 +217,10 @@ def _draw_control_chart(chart: Chart) -> None:
         ax.stairs(chart.numbers("center"), chart.edges(), baseline=None, label="center of the usual range", **center)
     if is_above.any():
         marks: dict[str, Any] = {"color": c.color(1), "markeredgecolor": c.text_color(ax)}
-        ax.plot(times[is_above], shares[is_above], "D", label="above the usual range", **marks)
-    c.legend_top(ax, 4)
-    ax.set_ylim(0, max(np.nanmax(shares), np.nanmax(np.append(upper, 0.01))) * 1.3)
+        ax.plot(times[is_above], shares[is_above], "D", **marks)
+        chart.notes.append("Diamond: above the usual range")
+    label_ends(ax)
+    ax.set_ylim(0, max(np.nanmax(shares), np.nanmax(np.append(upper, 0.01))) * 1.15)
     chart.draw_time_axis()
     c.label_points(ax, times[is_above], shares[is_above], [r.percent(share, 1) for share in shares[is_above]])
 
@@ -245,7 +248,7 @@ def cost_concentration(chart: Chart) -> None:
     ticks = [0, 0.25, 0.5, 0.75, 1]
     if chart.has_periods:
         s.lines(chart, pd.DataFrame(shares, index=chart.positions()))
-        ax.set_ylim(0, 1.25)
+        ax.set_ylim(0, 1.02)
         c.percent_axis(ax.yaxis, quantity)
         ax.set_yticks(ticks)
     else:

@@ -11,6 +11,7 @@ from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots._chart import Chart, draws
+from ledgerframes.plots.direct_labels import label_ends
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
@@ -128,7 +129,9 @@ def cost_estimate(chart: Chart) -> None:
     s.equal_costs(chart, r.numbers(both["estimated"]), r.numbers(both["actual"]))
     chart.set_height(5)
     thinned = f"{len(visible):,} of {len(both):,} points" if len(visible) < len(both) else ""
-    return chart.show_titles("Actual and estimated traffic cost", thinned)
+    rejected = (visible["outcome"] == "rejected").sum()
+    squares = f"Square: rejected ({rejected:,})" if rejected else ""
+    return chart.show_titles("Actual and estimated traffic cost", thinned, squares)
 
 
 @draws("cost.budget", "Cost per request and its limit")
@@ -189,10 +192,11 @@ def cost_runway(chart: Chart) -> None:
     if has_band:
         ax.fill_between(times, *np.maximum([low, high], 0), label="4 of 5 cases", **c.band(c.color(0)))
     s.line(ax, times, np.where(middle < 0, np.nan, middle), color=c.color(0), label="mean burn")
-    ends = [_mark_end(chart, times, each, text) for each, text in ((low, "low end of the band"), (middle, "end at mean burn"))]
     largest = float(np.nanmax([*high, *middle, 0])) or 1.0
     ax.set_ylim(0, largest * 1.35)
-    c.legend_top(ax, 4)
+    label_ends(ax)
+    lines = ((low, "low end of the band", 0.9), (middle, "end at mean burn", 0.8))
+    ends = [_mark_end(chart, times, *each) for each in lines]
     c.bytes_axis(ax.yaxis, largest, "Traffic balance")
     chart.show_times(times[0] - 1 / 24, max(times[-1], times[0] + 1 / 24), "Time (UTC)")
     title = "Forecast of the traffic balance" + ("" if any(ends) or not has_band else ", which lasts longer than this")
@@ -200,12 +204,13 @@ def cost_runway(chart: Chart) -> None:
     return chart.show_titles(title, "If the coming weeks are like the last", no_band)
 
 
-def _mark_end(chart: Chart, times: r.Numbers, balances: r.Numbers, text: str) -> bool:
-    """Draw a line at the first hour below 0, and return whether there is one."""
+def _mark_end(chart: Chart, times: r.Numbers, balances: r.Numbers, text: str, height: float) -> bool:
+    """Draw a line with its name at the first hour below 0, and return whether there is one."""
     (dry,) = np.nonzero(balances < 0)
     if not len(dry):
         return False
     end = chart.frame["hour"].iloc[dry[0]]
     style = "--" if text.startswith("low") else ":"
-    chart.ax.axvline(times[dry[0]], color=c.color(1), linewidth=1, linestyle=style, label=f"{text}, {end:%d %b %H:%M}")
+    chart.ax.axvline(times[dry[0]], ymax=height, color=c.color(1), linewidth=1, linestyle=style)
+    c.label_point(chart.ax, f"{text}, {end:%d %b %H:%M}", (times[dry[0]], height * chart.ax.get_ylim()[1]), 2)
     return True

@@ -12,6 +12,7 @@ from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots import panels as p
 from ledgerframes.plots._chart import Chart, draws
+from ledgerframes.plots.direct_labels import label_ends
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def economy_rounds(chart: Chart) -> None:
     burned = s.areas(ax, edges, parts, sign=-1)
     s.line(ax, (edges[1:] + edges[:-1]) / 2, values["net"].to_numpy(), color=c.text_color(ax), linewidth=1.2, label="net")
     ax.axhline(0, color=c.text_color(ax), linewidth=0.6)
-    ax.set_ylim(-burned.max() * 1.15, minted.max() * 1.45 or burned.max() * 0.6 or 1)
-    c.legend_top(ax, 4)
+    ax.set_ylim(-burned.max() * 1.15, minted.max() * 1.1 or burned.max() * 0.6 or 1)
+    label_ends(ax)
     c.amount_axis(ax.yaxis, "Minted and burned")
     return chart.show_titles("Coin minted and burned", _unexplained_note(frame), _known_note(frame), suffix=suffix)
 
@@ -119,8 +120,8 @@ def economy_burn_mint(chart: Chart) -> None:
     ]
     highest = s.areas(below, chart.edges(), parts).max()
     c.amount_axis(below.yaxis, "Burned")
-    below.set_ylim(0, highest * 1.35 or 1)
-    c.legend_top(below, 2)
+    below.set_ylim(0, highest * 1.1 or 1)
+    label_ends(below)
     chart.draw_time_axis(below)
     return chart.show_titles(title, _unexplained_note(frame))
 
@@ -156,8 +157,8 @@ def economy_balance(chart: Chart) -> None:
             (text, chart.numbers(column), {"color": c.color(hue)})
             for text, column, hue in (("not locked", "unlocked", 0), ("locked", "locked", 2))
         ]
-        ax.set_ylim(0, s.areas(ax, chart.edges(), parts).max() * 1.35 or 1)
-        c.legend_top(ax, 2)
+        ax.set_ylim(0, s.areas(ax, chart.edges(), parts).max() * 1.1 or 1)
+        label_ends(ax)
         chart.draw_time_axis()
     else:
         balances = chart.numbers("balance")

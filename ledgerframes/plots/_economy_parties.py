@@ -93,23 +93,31 @@ def economy_reward_split(chart: Chart) -> None:
     sums = sums.groupby(["provider", "beneficiary"], dropna=False)[sides].sum().reset_index()
     totals = sums.groupby("provider", dropna=False)[sides].sum().max(axis=1).sort_values(ascending=False, kind="stable")
     visible = list(totals.index[: r.MAX_BARS])
-    for row, provider in enumerate(visible):
-        parts = sums[sums["provider"] == provider]
-        for name, shift, color in (("expected", -0.19, c.color(2)), ("actual", 0.19, c.color(0))):
-            widths = parts[name].to_numpy("float64")
+    for name, shift, color in (("expected", -0.19, c.color(2)), ("actual", 0.19, c.color(0))):
+        ends = np.zeros(len(visible))
+        for widths in _parts_of(sums, visible, name):
             style: dict[str, Any] = {"color": color, "edgecolor": "white", "linewidth": 0.8, "height": 0.34}
-            lefts, label = np.cumsum(widths) - widths, name if row == 0 else None
-            ax.barh(np.full(len(widths), row + shift), widths, left=lefts, label=label, **style)
+            ax.barh(np.arange(len(visible)) + shift, widths, left=ends, label=name, **style)
+            ends = ends + widths
+        for row, end in enumerate(ends):
+            c.annotate(ax, f"{end:,.2f}{f'  {name}' if row == 0 else ''}", (end, row + shift), (4, 0), "data", va="center")
+    for row, provider in enumerate(visible):
         if frame.loc[frame["provider"] == provider, "coupon_amount"].isna().all():
-            ax.annotate("unknown", (0, row), (4, 0), textcoords="offset points", va="center", fontsize=8, color=c.text_color(ax))
+            c.annotate(ax, "unknown", (0, row), (4, 0), "data", va="center")
     chart.show_rows([r.label(name) for name in visible], 0.6)
-    ax.set_xlim(0, float(totals.max()) * 1.12 or 1)
+    ax.set_xlim(0, float(totals.max()) * s.WIDTH_WITH_NAMES or 1)
     c.amount_axis(ax.xaxis, "Reward")
-    c.legend_right(ax)
     counts = frame["outcome"].astype("str").value_counts()
     outcomes = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
     omitted = r.omitted_note(len(totals) - len(visible), len(visible), "providers")
     return chart.show_titles("Rewards of app providers by beneficiary", outcomes.capitalize(), omitted)
+
+
+def _parts_of(sums: pd.DataFrame, providers: list[object], name: str) -> list[r.Numbers]:
+    """Return the first, second … part of each provider, 0 for those that have fewer parts."""
+    number = sums.groupby("provider", dropna=False).cumcount()
+    table = pd.Series(sums[name].to_numpy("float64")).groupby([number, sums["provider"]], dropna=False).first().unstack()
+    return [row.to_numpy("float64") for _, row in table[providers].fillna(0).iterrows()]
 
 
 @draws("economy.purchases", "Traffic bought")

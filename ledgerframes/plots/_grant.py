@@ -8,6 +8,7 @@ import pandas as pd
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._chart import Chart, draws
+from ledgerframes.plots.direct_labels import label_ends
 from ledgerframes.texts.representation import pluralize
 
 DAY = pd.Timedelta(1, "D")
@@ -38,14 +39,14 @@ def grant_evidence(chart: Chart, *, milestone: int | None = None) -> None:
     ax.fill_between(times, total, color=c.color(0), alpha=0.12, linewidth=0)
     if milestone is not None:
         ax.axhline(milestone, color=c.color(3), linestyle="--", linewidth=1.2, label=f"milestone, {c.size(milestone)}")
-    ax.set_ylim(0, largest * 1.25)
+    ax.set_ylim(0, largest * 1.1)
     c.bytes_axis(ax.yaxis, largest, "Bytes of outside parties")
-    if milestone is not None:
-        c.legend_top(ax, 2)
     below, counts = chart.panel_below(), np.append(0, chart.numbers("parties_cumulative"))
     below.step(times, counts, where="pre", color=c.color(1))
     below.set_ylim(0, max(counts[-1], 1) * 1.25)
     c.count_axis(below.yaxis, chart.axis_title("parties_cumulative"))
     chart.show_times(times[0], times[-1], below=below)
+    if milestone is not None:
+        label_ends(ax)
     note = f"{pluralize(request_count, 'request')}, {c.size(total[-1])}, {pluralize(int(counts[-1]), 'party')}"
     return chart.show_titles("Use of the app by outside parties", note, r.coverage_note(frame, "Party and cost"))

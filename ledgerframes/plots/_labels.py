@@ -30,5 +30,6 @@ def point_label() -> type[Annotation]:
             if box.x0 < axes.x0 + gap or box.x1 > axes.x1 - gap:
                 is_left = box.x0 + box.x1 < axes.x0 + axes.x1
                 self.set_horizontalalignment("left" if is_left else "right")
+                super().update_positions(renderer)  # a line to the point starts at the text
 
     return PointLabel

@@ -20,7 +20,8 @@ from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots import panels as p
-from ledgerframes.plots._chart import PICTURES, Chart, draws
+from ledgerframes.plots._chart import LABEL_HEIGHT, PICTURES, Chart, draws
+from ledgerframes.plots.direct_labels import label_ends
 from ledgerframes.statistics.percentiles import ecdf
 from ledgerframes.texts.representation import pluralize
 
@@ -34,16 +35,17 @@ LATENCY_TITLE = "Latency until finalization"
 MIN_AREA, MAX_AREA = 20, 420  # of a circle, in square printer's points
 # Marks at the edge of a window are not cut, because part of a circle would have another area.
 WHOLE: dict[str, Any] = {"clip_on": False, "in_layout": False}
-PERCENTILES = (("p50", "o", 0), ("p95", "s", 1), ("p99", "^", 3))
+PERCENTILES = ("p50", "p95", "p99")
+COLORS = {"p50": 0, "p95": 1}
 
 
 @draws("verdict.latency", "Latency of accepted requests", empty="Too few accepted requests for a percentile.", column="p50")
 def verdict_latency(chart: Chart) -> None:
-    """Draw the median, 95th and 99th percentile of the latency.
+    """Draw the median and the 95th percentile of the latency with their intervals.
 
-    Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per group, the 25 with the most
-    requests, or a line per percentile over record time [UTC]. Groups over time: a panel with the medians for each of
-    the 12 largest.
+    Latency [s]: two bars per group, the 25 with the most requests, or points over hours and days. Over record time [UTC]: a
+    line per percentile, also of the 99th, on a logarithmic axis with a line at the timeout of 30 s. Groups over time: a
+    panel with the medians for each of the 12 largest.
 
     Examples
     --------
@@ -54,30 +56,53 @@ def verdict_latency(chart: Chart) -> None:
     """
     ax, frame = chart.ax, chart.frame
     rows = frame if chart.has_periods else chart.largest(frame[frame["p50"].notna()])
-    seconds = {name: np.maximum(r.numbers(rows[name]), MIN_SECONDS) for name, _, _ in PERCENTILES}
-    notes = (r.coverage_note(frame, "Verdict"), r.few_requests_note(rows, [name for name, _, _ in PERCENTILES]))
+    seconds = {name: np.maximum(r.numbers(rows[name]), MIN_SECONDS) for name in PERCENTILES}
+    notes = (r.coverage_note(frame, "Verdict"), r.few_requests_note(rows, PERCENTILES if chart.has_periods else [*COLORS]))
     if chart.has_periods and chart.by:
         table = chart.group_table(seconds["p50"], chart.numbers("requests"))
         lowest = float(np.nanmin(seconds["p50"])) / 1.6
         p.panels(chart, table, lambda axis, _: c.latency_axis(axis, chart.axis_title("p50")), _seconds, low=lowest)
         return chart.show_titles("Median latency of accepted requests", *notes)
     if chart.has_periods:
+        ax.axhline(TIMEOUT_SECONDS, **_timeout_line(ax))
         highest = s.lines(chart, pd.DataFrame(seconds, index=chart.positions()))
         c.latency_axis(ax.yaxis, chart.axis_title("p50"))
-        ax.set_ylim(float(np.nanmin(seconds["p50"])) / 1.6, max(highest, TIMEOUT_SECONDS) * 5)
-        ax.axhline(TIMEOUT_SECONDS, **_timeout_line(ax))
+        ax.set_ylim(float(np.nanmin(seconds["p50"])) / 1.6, max(highest, TIMEOUT_SECONDS) * 1.6)
         return chart.show_titles(LATENCY_TITLE, *notes)
-    positions, longest = np.arange(len(rows)), np.nanmax(np.stack([*seconds.values()]), axis=0)
-    ax.hlines(positions, seconds["p50"], longest, color=c.color(2), linewidth=1.2)
-    for name, marker, number in PERCENTILES:
-        if not np.isnan(seconds[name]).all():
-            ax.plot(seconds[name], positions, marker, color=c.color(number), label=name)
-    chart.show_rows(chart.labels_with_counts(rows, "accepted"))
-    c.latency_axis(ax.xaxis, chart.axis_title("p50"))
-    ax.set_xlim(seconds["p50"].min() / 1.6, max(longest.max(), TIMEOUT_SECONDS) * 1.6)
-    ax.axvline(TIMEOUT_SECONDS, **_timeout_line(ax))
-    c.legend_right(ax)
-    return chart.show_titles(f"{LATENCY_TITLE} of accepted requests", *notes)
+    if chart.by in ("hour", "day"):
+        _draw_over_hours_or_days(chart, rows)
+    else:
+        _draw_bars(chart, rows)
+    return chart.show_titles(f"{LATENCY_TITLE} of accepted requests", "Thin lines: 95 % intervals", *notes)
+
+
+def _draw_bars(chart: Chart, rows: pd.DataFrame) -> None:
+    """Draw two bars per group, with the intervals as lines at their ends."""
+    values = {name: r.numbers(rows[name]) for name in COLORS if rows[name].notna().any()}
+    intervals = {name: (r.numbers(rows[f"{name}_low"]), r.numbers(rows[f"{name}_high"])) for name in values}
+    styles = {name: {"color": c.color(number)} for name, number in COLORS.items()}
+    s.grouped_bars(chart, chart.labels_with_counts(rows, "accepted"), values, styles, _seconds, intervals)
+    c.number_axis(chart.ax.xaxis, f"{chart.axis_title('p50')} (s)", c.plain, steps=c.ROUND_STEPS)
+
+
+def _draw_over_hours_or_days(chart: Chart, rows: pd.DataFrame) -> None:
+    """Draw a line per percentile, with an interval at each hour of the day or day."""
+    ax, highest = chart.ax, 0.0
+    x = r.numbers(rows["hour"]) if chart.by == "hour" else c.time_numbers(rows["day"])
+    for name, number in COLORS.items():
+        y, low, high = (r.numbers(rows[column]) for column in (name, f"{name}_low", f"{name}_high"))
+        if np.isnan(y).all():
+            continue
+        ax.vlines(x, low, high, color=c.color(number), linewidth=1)
+        ax.plot(x, y, "o-", color=c.color(number), markersize=3, linewidth=1.2, label=name)
+        highest = float(np.nanmax([highest, *y, *high]))
+    if chart.by == "hour":
+        c.hour_axis(ax)
+    else:
+        chart.show_times(x[0] - 0.7, x[-1] + 0.7)
+    ax.set_ylim(0, highest * 1.1)
+    label_ends(ax)
+    c.number_axis(ax.yaxis, f"{chart.axis_title('p50')} (s)", c.plain, steps=c.ROUND_STEPS)
 
 
 def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -116,9 +141,11 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         c.percent_axis(ax.yaxis, "Requests decided within this time")
         ax.set_ylim(0, 1.02)
         ax.set_xlim(latencies.min() / 1.6, max(latencies.max(), TIMEOUT_SECONDS) * 1.6)
-        ax.axvline(TIMEOUT_SECONDS, **_timeout_line(ax))
-        c.legend_right(ax)
-        c.set_titles(ax, LATENCY_TITLE)
+        label_ends(ax)
+        timeout = _timeout_line(ax)
+        ax.axvline(TIMEOUT_SECONDS, **timeout)
+        c.label_vertical_line(ax, timeout["label"], TIMEOUT_SECONDS)
+        c.set_titles(ax, LATENCY_TITLE, label_height=LABEL_HEIGHT)
         return ax
 
 
@@ -171,18 +198,18 @@ def verdict_waited_for(chart: Chart) -> None:
         return chart.show_message(IN_DOUBT if frame["slow"].isna().any() else "No request needs a party's confirmation.")
     visible = chart.largest(frame[frame["slow_rate"].notna()], "required")
     rows = np.arange(len(visible))
-    for is_of_kind, marker, number, text in s.judgments(visible["differs"], ("x", 2, "too few to say")):
+    judgments = list(s.judgments(visible["differs"], ("x", 2, "too few to say")))
+    for is_of_kind, marker, number, text in judgments:
         part, at = visible[is_of_kind], rows[is_of_kind]
-        if len(part):
-            ax.hlines(at, part["low"], part["high"], color=c.color(number), linewidth=1.2)
-            ax.plot(part["slow_rate"], at, marker, color=c.color(number), label=text)
+        ax.hlines(at, part["low"], part["high"], color=c.color(number), linewidth=1.2)
+        ax.plot(part["slow_rate"], at, marker, color=c.color(number), label=text)
     names = visible["party"].fillna(visible["participant"])
     chart.show_rows([f"{r.label(name)}  ({count:,})" for name, count in zip(names, visible["required"], strict=True)])
     ax.set_xlim(0, min(1.02, float(visible["high"].max()) * 1.1))
     c.percent_axis(ax.xaxis, chart.axis_title("slow_rate"))
-    c.legend_right(ax)
     noun = "party" if visible["party"].notna().any() else "participant"
-    return chart.show_titles(f"Share of slow requests by confirming {noun}", "Association, not cause")
+    markers = s.marker_note((marker, text) for _, marker, _, text in judgments)
+    return chart.show_titles(f"Share of slow requests by confirming {noun}", "Association, not cause", markers)
 
 
 @draws(

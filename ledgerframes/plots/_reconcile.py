@@ -17,7 +17,7 @@ from ledgerframes.plots._chart import Chart, draws
 OUTCOMES: s.Styles = {  # from worst to best
     "only in one source": {"color": s.BAD},
     "only at one node": {"color": s.BAD},
-    "only from the history": {"color": s.BAD},
+    "only in the history": {"color": s.BAD},
     "only in the snapshot": s.MISSING,
     "different": {"color": s.ODD},
     "equal value": {"color": s.PALE},
@@ -110,7 +110,7 @@ def reconcile_contracts(chart: Chart) -> None:
     """
     frame = chart.frame
     columns = {
-        "only from the history": "only_replay",
+        "only in the history": "only_replay",
         "only in the snapshot": "only_snapshot",
         "different": "different",
         "equal": "equal",

@@ -13,6 +13,7 @@ from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._chart import MAX_MARKERS, Chart
+from ledgerframes.plots.direct_labels import label_ends, label_parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,8 @@ MAX_BINS = 100
 MAX_GAP = 0.06  # between cells, of a cell
 MAX_GAP_OF_ALL = 0.003  # a wider one could be read as a time without data
 SHARES_ERROR = 1e-9  # of shares that add up to 1
+NAME_ROWS = 0.5  # for a name above the first bar, in rows
+WIDTH_WITH_NAMES = 1.4  # of the axes relative to the longest bar, which has a text and a name
 WIDE_RATIO = 50  # of the largest cost to the median one
 HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0, "hatch": "////"}
 FINE, PALE, ODD, BAD, NOTHING = "#3b8576", "#a8cfc8", "#c08319", "#8a3f6a", "#dfe2e6"  # they differ in lightness, too
@@ -30,7 +33,8 @@ MISSING = {"facecolor": "#f3e3ec", "edgecolor": BAD}
 Values = npt.NDArray[Any]
 Part = tuple[str, Values, Mapping[str, Any]]
 Styles = Mapping[str, Mapping[str, Any]]
-Marker = tuple[str, int, str]  # of points, with the number of their color and their text in the legend
+Marker = tuple[str, int, str]  # of points, with the number of their color and what they mean
+MARKER_NAMES = {"D": "Diamond", "x": "Cross"}
 
 
 # -- bars ---------------------------------------------------------------------------------------------------------------
@@ -73,29 +77,56 @@ def ranked_bars(chart: Chart, labels: list[str], values: r.Numbers, to_text: Cal
 
 def stacked_rows(chart: Chart, labels: Sequence[str], parts: Iterable[Part]) -> r.Numbers:
     """Draw a horizontal bar of several parts for each row, and return their sums."""
-    base = np.zeros(len(labels))
+    base, starts, names, colors = np.zeros(len(labels)), [], [], []
     for text, values, style in parts:
         drawn = chart.ax.barh(range(len(labels)), values, left=base, height=0.7, label=text, **style)
+        starts.append(float(base[0]))
+        names.append(text)
+        colors.append(drawn[0].get_facecolor())
         base = base + values
     chart.ax.bar_label(drawn, labels=[c.size(each) for each in base], padding=4, fontsize=8, color=c.text_color(chart.ax))
     chart.show_rows(labels)
     chart.ax.set_xlim(0, float(base.max()) * 1.22)
-    c.legend_right(chart.ax)
+    chart.ax.set_ylim(top=chart.ax.get_ylim()[1] - NAME_ROWS * len(names))
+    label_parts(chart.ax, starts, names, colors)
     return base
 
 
 def count_bars(chart: Chart, labels: Sequence[str], counts: Mapping[str, Values], styles: Styles, quantity: str) -> None:
     """Draw the counts of each row, a bar for each outcome that occurs."""
-    ax, occurring = chart.ax, [name for name in reversed([*counts]) if counts[name].any()] or [*counts][-1:]
-    height = 0.8 / len(occurring)
-    for number, name in enumerate(occurring):
+    occurring = [name for name in reversed([*counts]) if counts[name].any()] or [*counts][-1:]
+    grouped_bars(chart, labels, {name: counts[name] for name in occurring}, styles, lambda count: f"{count:,.0f}")
+    c.count_axis(chart.ax.xaxis, quantity)
+
+
+def grouped_bars(
+    chart: Chart,
+    labels: Sequence[str],
+    values: Mapping[str, Values],
+    styles: Styles,
+    to_text: Callable[[float], str],
+    intervals: Mapping[str, tuple[Values, Values]] | None = None,
+) -> None:
+    """Draw a bar of each series in each row.
+
+    The bars of the first row have the names of their series. Intervals are thin lines.
+    """
+    ax, height, longest = chart.ax, 0.8 / len(values), 0.0
+    for number, (name, lengths) in enumerate(values.items()):
         positions = np.arange(len(labels)) - 0.4 + height * (number + 0.5)
         edge = 0.5 if "edgecolor" in styles[name] else 0
-        drawn = ax.barh(positions, counts[name], height=height, label=name, linewidth=edge, **styles[name])
-        ax.bar_label(drawn, [f"{value:,.0f}" for value in counts[name]], padding=3, fontsize=7, color=c.text_color(ax))
-    chart.show_rows(labels, 0.17 + 0.13 * len(occurring))
-    c.counts_of_bars(ax, float(max(values.max() for values in counts.values())), quantity)
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+        bars = ax.barh(positions, np.nan_to_num(lengths), height=height, label=name, linewidth=edge, **styles[name])
+        texts = ["unknown" if np.isnan(length) else to_text(length) for length in lengths]
+        texts[0] += f"  {name}"
+        low, ends = intervals[name] if intervals else (lengths, lengths)
+        if intervals:
+            ax.hlines(positions, low, ends, color=c.text_color(ax), linewidth=1)
+        ends = np.nanmax([np.nan_to_num(lengths), ends], axis=0)
+        for text, end in zip(ax.bar_label(bars, texts, padding=3, fontsize=7, color=c.text_color(ax)), ends, strict=True):
+            text.xy = (end, text.xy[1])
+        longest = max(longest, float(ends.max()))
+    chart.show_rows(labels, 0.17 + 0.13 * len(values))
+    ax.set_xlim(0, (longest or 1) * WIDTH_WITH_NAMES)
 
 
 # -- periods and rounds -------------------------------------------------------------------------------------------------
@@ -108,10 +139,10 @@ def lines(chart: Chart, table: pd.DataFrame) -> float:
     style: dict[str, Any] = {"marker": "o" if len(table) <= MAX_MARKERS else "", "markersize": 3, "linewidth": 1.2}
     for number, name in enumerate(visible):
         line(ax, table.index.to_numpy(), r.numbers(visible.iloc[:, number]), color=c.color(number), label=name, **style)
-    highest, line_count = float(np.nanmax(visible.to_numpy(), initial=0)), 2
+    highest = float(np.nanmax(visible.to_numpy(), initial=0))
     if len(table.columns) > 1 and len(visible.columns):
-        line_count = c.legend_top(ax, 3)
-    ax.set_ylim(0, highest * (1.2 + 0.1 * line_count) or 1)
+        label_ends(ax)
+    ax.set_ylim(0, highest * 1.15 or 1)
     chart.draw_time_axis()
     chart.notes.append(r.omitted_note(len(drawn.columns) - MAX_LINES, MAX_LINES))
     chart.notes.append(r.without_value_note([str(name) for name, is_empty in table.isna().all().items() if is_empty]))
@@ -181,11 +212,17 @@ def change_axis(ax: Axes, values: Values, quantity: str, set_axis: Callable[...,
 
 
 def judgments(differs: pd.Series, unjudged: Marker) -> Iterator[tuple[npt.NDArray[np.bool_], str, int, str]]:
-    """Yield the rows of each judgment with their marker, in the order of the legend."""
+    """Yield the rows of each judgment that occurs, with their marker."""
     is_different, is_judged = is_true(differs), differs.notna().to_numpy()
-    yield is_judged & ~is_different, "o", 0, "as chance explains"
-    yield is_different, "D", 1, "more than chance explains"
-    yield ~is_judged, *unjudged
+    markers = (("o", 0, "as chance explains"), ("D", 1, "more than chance explains"), unjudged)
+    for rows, marker in zip((is_judged & ~is_different, is_different, ~is_judged), markers, strict=True):
+        if rows.any():
+            yield rows, *marker
+
+
+def marker_note(markers: Iterable[tuple[str, str]]) -> str:
+    """Return what the markers of points mean, except that of ordinary ones."""
+    return ". ".join(f"{MARKER_NAMES[marker]}: {text}" for marker, text in markers if marker in MARKER_NAMES)
 
 
 # -- cells --------------------------------------------------------------------------------------------------------------
@@ -222,7 +259,7 @@ def cells(
             edge = 0.5 if "edgecolor" in style else 0
             chart.ax.broken_barh(strip, (row - 0.36, 0.72), linewidth=edge, label=name, **style)
     handles = [Patch(label=name, **style) for name, style in styles.items() if name in set(outcomes)]
-    chart.ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1, 1))
+    c.legend_right(chart.ax, handles)
     chart.show_rows(labels, 0.35)
     chart.ax.grid(visible=False)
 
@@ -238,8 +275,8 @@ def equal_costs(chart: Chart, estimated: c.Numbers, actual: c.Numbers) -> None:
     if values.min() > 0 and high > WIDE_RATIO * float(np.median(values)):
         low, set_axis = float(values.min()) / 1.05, c.log_bytes_axis
         ax.set(xscale="log", yscale="log")
-    ax.plot([low, high], [low, high], color=c.text_color(ax), linewidth=1, linestyle="--", label="equal")
+    equal = ax.plot([low, high], [low, high], color=c.text_color(ax), linewidth=1, linestyle="--", label="equal")
     ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
-    ax.legend(loc="upper left")
+    label_ends(ax, equal)
     set_axis(ax.xaxis, high, chart.axis_title("estimated"))
     set_axis(ax.yaxis, high, chart.axis_title("actual"))

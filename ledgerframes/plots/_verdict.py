@@ -14,6 +14,7 @@ from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots import panels as p
 from ledgerframes.plots._chart import Chart, draws
+from ledgerframes.plots.direct_labels import label_ends
 
 MIN_REQUESTS = 20  # of a group in a period, whose rate would be mostly chance
 HOURS = range(24)
@@ -46,11 +47,10 @@ def verdict_outcomes(chart: Chart) -> None:
     known = frame[frame["rejection_rate"].notna()]
     visible = known if is_vertical else chart.largest(known).sort_values("rejection_rate", ascending=False, kind="stable")
     _draw_intervals(chart, visible.reset_index(drop=True), is_vertical=is_vertical)
-    _draw_rate_of_all(chart, known, is_vertical=is_vertical)
     set_limits = ax.set_ylim if is_vertical else ax.set_xlim
     highest = max(float(visible[name].max()) for name in ("rejection_rate", "high"))
-    set_limits(0, highest * (1.3 if is_vertical else 1.1) or 1)
-    c.legend_top(ax, 3) if is_vertical else c.legend_right(ax)
+    set_limits(0, highest * (1.15 if is_vertical else 1.1) or 1)
+    _draw_rate_of_all(chart, known, is_vertical=is_vertical)
     if is_vertical:
         _label_rates_that_differ(chart, visible)
     c.percent_axis(ax.yaxis if is_vertical else ax.xaxis, chart.axis_title("rejection_rate"))
@@ -60,14 +60,12 @@ def verdict_outcomes(chart: Chart) -> None:
 def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> None:
     ax, marker_of_others = chart.ax, "x" if rows["differs"].notna().any() else "o"
     positions = _show_positions(chart, rows, is_vertical=is_vertical)
-    for is_of_kind, marker, number, text in s.judgments(rows["differs"], (marker_of_others, 0, "not judged")):
+    judgments = list(s.judgments(rows["differs"], (marker_of_others, 0, "not judged")))
+    for is_of_kind, marker, number, text in judgments:
         part, at = rows[is_of_kind], positions[is_of_kind]
-        if part.empty:
-            continue
         rate = part["rejection_rate"].to_numpy()
         # Floats can put the end of an interval a hair inside the rate, and matplotlib refuses a length below 0.
         spread = np.clip([rate - part["low"], part["high"] - rate], 0, None)
-        # The legend has the points alone, because intervals hide them on a narrow page.
         point: dict[str, Any] = {"color": c.color(number), "label": text}
         style: dict[str, Any] = {"fmt": "none", "ecolor": c.color(2), "elinewidth": 2, "capsize": 3}
         if is_vertical:
@@ -76,6 +74,7 @@ def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> N
         else:
             ax.errorbar(rate, at, xerr=spread, **style)
             ax.plot(rate, at, marker, **point)
+    chart.notes.append(s.marker_note((marker, text) for _, marker, _, text in judgments))
 
 
 def _show_positions(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> r.Numbers:
@@ -113,8 +112,12 @@ def _draw_rate_of_all(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) ->
         return
     rejected = int(rows["rejected"].sum())
     rate = rejected / max(int(rows["accepted"].sum()) + rejected, 1)
-    draw = chart.ax.axhline if is_vertical else chart.ax.axvline
-    draw(rate, color=c.text_color(chart.ax), linewidth=1, linestyle="--", zorder=0, label=f"all together, {r.percent(rate, 1)}")
+    text, draw = f"all together, {r.percent(rate, 1)}", chart.ax.axhline if is_vertical else chart.ax.axvline
+    line = draw(rate, color=c.text_color(chart.ax), linewidth=1, linestyle="--", zorder=0, label=text)
+    if is_vertical:
+        label_ends(chart.ax, [line])
+    else:
+        chart.label_vertical_line(text, rate)
 
 
 @draws("verdict.rejections", "Rejected requests by kind and hour of the day", empty="No rejected request in this window.")
@@ -140,8 +143,8 @@ def verdict_rejections(chart: Chart) -> None:
         (f"{r.label(kind)} ({values.sum():,})", values.to_numpy("float64"), {"color": c.color(number)})
         for number, (kind, values) in enumerate(counts.iterrows())
     ]
-    ax.set_ylim(0, s.areas(ax, np.arange(25) - 0.5, parts).max() * 1.25)
-    c.legend_top(ax, 2)
+    ax.set_ylim(0, s.areas(ax, np.arange(25) - 0.5, parts).max() * 1.1)
+    label_ends(ax)
     c.hour_axis(ax)
     c.count_axis(ax.yaxis, "Rejected requests")
     return chart.show_titles("Rejected requests by kind and hour of the day", "Kinds are inferred from the latency")

@@ -8,6 +8,7 @@ from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._chart import Chart, draws
+from ledgerframes.plots.direct_labels import label_ends
 
 NO_PRICE = "No vote has a price."
 NO_TIME = "No vote with a price has a time."
@@ -38,8 +39,8 @@ def votes_price(chart: Chart) -> None:
     used = r.numbers(visible["round_price"])
     if visible["round_price"].notna().any():
         ax.plot(times, used, "D", color=c.color(1), markersize=4, label="price of the round")
-    c.legend_top(ax, 3)
-    ax.set_ylim(0, float(np.nanmax(np.append(used, highest))) * 1.3 or 1)
+    label_ends(ax)
+    ax.set_ylim(0, float(np.nanmax(np.append(used, highest))) * 1.15 or 1)
     margin = (times.max() - times.min()) * 0.04 or 0.5  # days; matplotlib would show years around one time
     chart.show_times(times.min() - margin, times.max() + margin, "Time of the observation (UTC)")
     c.number_axis(ax.yaxis, "Price (USD per coin)", c.plain)
@@ -82,8 +83,11 @@ def votes_stale(chart: Chart) -> None:
     ax.margins(y=0.2)  # for the names
     if not deviations.any():  # of votes that agree, around which matplotlib would show tiny numbers
         ax.set_ylim(-0.01, 0.01)
-    c.legend_right(ax)
     ax.set_xlabel(f"{chart.axis_title('age')} (days)")
     c.number_axis(ax.yaxis, f"{chart.axis_title('deviation')} (USD per coin)", c.plain)
-    note = f"Votes without a time: {omitted:,}" if omitted else ""
-    return chart.show_titles(f"Price votes on {visible['observed_at'].max():%Y-%m-%d}", NO_MARKET, note)
+    notes = (
+        f"Hollow: stale ({stale.sum():,} of {len(visible):,})" if stale.any() else "",
+        f"Square: outlier ({outliers.sum():,})" if outliers.any() else "",
+        f"Votes without a time: {omitted:,}" if omitted else "",
+    )
+    return chart.show_titles(f"Price votes on {visible['observed_at'].max():%Y-%m-%d}", NO_MARKET, *notes)

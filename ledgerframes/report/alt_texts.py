@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 from matplotlib.ticker import FixedLocator, ScalarFormatter
 
+from ledgerframes.plots.direct_labels import SERIES_NAME
 from ledgerframes.plots.panels import OWN_LINE
 
 MAX_SERIES = 4
@@ -106,7 +107,8 @@ def _bar_texts(ax: Axes) -> list[str]:
     if len(series) < 2 or {len(each) for each in series} != {len(ax.get_yticks())}:
         return texts
     count = len(series[0])
-    parts = [[f"{each.get_label()} {text}" for text in texts[n * count :][:count]] for n, each in enumerate(series)]
+    names = [str(each.get_label()) for each in series]
+    parts = [[f"{name} {text}" for text in texts[n * count :][:count]] for n, name in enumerate(names)]
     return [", ".join(of_row) for of_row in zip(*parts, strict=True)]
 
 
@@ -158,9 +160,12 @@ def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
 
 
 def end_texts(ax: Axes) -> list[str]:
-    """Return the texts at the ends of all horizontal bars, none if bars are without."""
-    texts = [text.get_text() for text in ax.texts if not _is_note(text)]
-    return texts if len(texts) == sum(map(len, horizontal_bars(ax))) else []
+    """Return the texts at the ends of all horizontal bars without their names, none if bars are without."""
+    texts = [text.get_text() for text in ax.texts if not _is_note(text) and text.get_label() != SERIES_NAME]
+    names = [str(each.get_label()) for each in horizontal_bars(ax) for _ in each]
+    if len(texts) != len(names):
+        return []
+    return [text.removesuffix(name).rstrip() for text, name in zip(texts, names, strict=True)]
 
 
 def horizontal_bars(ax: Axes) -> list[BarContainer]:

@@ -56,7 +56,15 @@ INKS = {
 }
 # Colors of data are the same on both, but for those that are too dark, or too light, for a dark page.
 DARK_DATA = {"#8a3f6a": ("plum", "#a3527f"), "#f3e3ec": ("gap", "#3a2531")}
-COLORS = INKS | DARK_DATA
+# Colors of the names of series, which are texts.
+DARK_NAMES = {
+    "#46769b": ("blue_text", "#6a9bc2"),
+    "#976714": ("orange_text", "#cf9330"),
+    "#6c717b": ("gray_text", "#989da6"),
+    "#843c65": ("plum_text", "#c077a0"),
+    "#377c6e": ("green_text", "#4b9b8c"),
+}
+COLORS = INKS | DARK_DATA | DARK_NAMES
 LIGHT_STYLE = "".join(f"--{name}:{light};" for light, (name, _) in COLORS.items())
 DARK_STYLE = "".join(f"--{name}:{dark};" for name, dark in COLORS.values())
 STYLE = f"<style>:root{{{LIGHT_STYLE}}}@media (prefers-color-scheme:dark){{:root{{{DARK_STYLE}}}}}</style>"

@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.patches import Patch
+from matplotlib.text import Text
 
 import ledgerframes as lf
 from ledgerframes.plots import _canvas as c
@@ -118,12 +119,20 @@ def test_colors_are_measured_as_they_are_drawn(paper: str) -> None:
 @pytest.mark.parametrize("name", ["shares", "costs of groups", "costs"])
 def test_areas_can_be_seen_as_they_are_drawn(areas: dict[str, Axes], name: str, paper: str) -> None:
     ax = areas[name]
-    legend = ax.get_legend()
-    assert legend is not None
-    samples = [each for each in legend.legend_handles if isinstance(each, Patch)]
-    assert len(samples) >= {"shares": 10, "costs of groups": 5, "costs": 2}[name]
-    for mark in [*(each for each in ax.patches if each.get_label() in names_of(ax)), *samples]:
+    marks = [each for each in ax.patches if each.get_label() in names_of(ax)]
+    assert len(marks) >= {"shares": 10, "costs of groups": 5, "costs": 2}[name]
+    for mark in marks:
         assert max(contrast(part, paper) for part in visible_parts(mark, paper)) >= 3, mark.get_label()
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("name", ["shares", "costs of groups", "costs"])
+def test_names_beside_areas_can_be_read_in_their_color(areas: dict[str, Axes], name: str, paper: str) -> None:
+    (labels,) = areas[name].artists
+    texts = [each for each in labels.get_children() if isinstance(each, Text)]
+    colors = [as_drawn(to_rgba(text.get_color()), paper) for text in texts]
+    assert min(contrast(color, paper) for color in colors) >= 4.5
+    assert len(set(colors)) >= min(len(colors), 3), "not all in one color"
 
 
 @pytest.mark.parametrize("paper", PAPERS)
