@@ -14,16 +14,16 @@ from ledgerframes.texts.representation import pluralize
 
 STATUSES: s.Styles = {
     "ok": {"color": s.FINE},
-    "provisional": {"color": s.PALE},
+    "provisional": s.LESS_FINE,
     "degraded": {"color": s.ODD},
     "gap": {"color": s.BAD},
     "missing": s.MISSING,
-    "before history": {"color": s.NOTHING},
-    "future": {"facecolor": "white", "edgecolor": "#c5c9ce"},
+    "before history": s.NOTHING,
+    "future": {**s.NOTHING, "facecolor": "white"},
 }
 RANGES: s.Styles = {
     "final": {"color": s.FINE},
-    "provisional": {"color": s.PALE},
+    "provisional": s.LESS_FINE,
     "pruned": {"facecolor": s.BAD, "edgecolor": s.BAD},
     "not in the store": s.MISSING,
     "covered twice": {"facecolor": s.ODD, "edgecolor": s.ODD},
@@ -33,7 +33,7 @@ DIGESTS: s.Styles = {
     "different": {"color": s.BAD},
     "empty digest": {"color": s.ODD},
     "missing": s.MISSING,
-    "not settled": {"color": s.NOTHING},
+    "not settled": s.NOTHING,
 }
 DAY = pd.Timedelta(1, "D")
 

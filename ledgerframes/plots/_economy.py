@@ -26,7 +26,6 @@ MINTED = {  # each with its text and color
     "minted_other": ("minted otherwise", 4),
 }
 OTHER_BURN = ("burned_preapproval", "burned_names", "burned_dust", "fees")
-PALE_GRAY = "#c5c9ce"
 
 
 @draws("economy.rounds", "Coin minted and burned")
@@ -61,7 +60,7 @@ def economy_rounds(chart: Chart) -> None:
     other = values[[*OTHER_BURN]].sum(axis=1).to_numpy()
     parts: list[s.Part] = [
         ("burned for traffic", values["burned_traffic"].to_numpy(), {"color": c.color(2)}),
-        ("burned otherwise", other, {"color": PALE_GRAY}),
+        ("burned otherwise", other, {"facecolor": c.color(2), **s.HATCHED}),
     ]
     burned = s.areas(ax, edges, parts, sign=-1)
     s.line(ax, (edges[1:] + edges[:-1]) / 2, values["net"].to_numpy(), color=c.text_color(ax), linewidth=1.2, label="net")

@@ -20,9 +20,9 @@ OUTCOMES: s.Styles = {  # from worst to best
     "only in the history": {"color": s.BAD},
     "only in the snapshot": s.MISSING,
     "different": {"color": s.ODD},
-    "equal value": {"color": s.PALE},
+    "equal value": s.LESS_FINE,
     "equal": {"color": s.FINE},
-    "none": {"color": s.NOTHING},
+    "none": s.NOTHING,
 }
 
 

@@ -15,9 +15,9 @@ DRY_RUN = "equal, in a dry run"
 STATUSES: s.Styles = {  # from worst to best
     "differs": {"facecolor": s.BAD, "edgecolor": s.BAD},
     "missing": s.MISSING,
-    "unknown": {"color": s.NOTHING},
+    "unknown": s.NOTHING,
     "equal": {"color": s.FINE},
-    DRY_RUN: {"color": s.PALE},
+    DRY_RUN: s.LESS_FINE,
 }
 MAX_BINS = 240
 GAP, MAX_BINS_WITH_GAPS = 0.06, 60  # between cells, of a cell

@@ -28,8 +28,11 @@ NAME_ROWS = 0.5  # for a name above the first bar, in rows
 WIDTH_WITH_NAMES = 1.4  # of the axes relative to the longest bar, which has a text and a name
 WIDE_RATIO = 50  # of the largest cost to the median one
 HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0, "hatch": "////"}
-FINE, PALE, ODD, BAD, NOTHING = "#3b8576", "#a8cfc8", "#c08319", "#8a3f6a", "#dfe2e6"  # they differ in lightness, too
-MISSING = {"facecolor": "#f3e3ec", "edgecolor": BAD}
+FINE, ODD, BAD = "#3b8576", "#c08319", "#8a3f6a"
+# Cells that would be too faint without a pattern or an edge.
+LESS_FINE: dict[str, Any] = {"facecolor": FINE, **HATCHED}
+MISSING: dict[str, Any] = {"facecolor": "#f3e3ec", "edgecolor": BAD, "linewidth": 0.8}
+NOTHING: dict[str, Any] = {"facecolor": "#dfe2e6", "edgecolor": "#8a8f98", "linewidth": 0.8}
 Values = npt.NDArray[Any]
 Part = tuple[str, Values, Mapping[str, Any]]
 Styles = Mapping[str, Mapping[str, Any]]
@@ -114,8 +117,8 @@ def grouped_bars(
     ax, height, longest = chart.ax, 0.8 / len(values), 0.0
     for number, (name, lengths) in enumerate(values.items()):
         positions = np.arange(len(labels)) - 0.4 + height * (number + 0.5)
-        edge = 0.5 if "edgecolor" in styles[name] else 0
-        bars = ax.barh(positions, np.nan_to_num(lengths), height=height, label=name, linewidth=edge, **styles[name])
+        style = {"linewidth": 0, **styles[name]}
+        bars = ax.barh(positions, np.nan_to_num(lengths), height=height, label=name, **style)
         texts = ["unknown" if np.isnan(length) else to_text(length) for length in lengths]
         texts[0] += f"  {name}"
         low, ends = intervals[name] if intervals else (lengths, lengths)
@@ -256,8 +259,7 @@ def cells(
         for row in np.unique(rows[outcome == name]):
             mask = (outcome == name) & (rows == row)
             strip = list(zip(starts[mask], (ends - starts)[mask], strict=True))
-            edge = 0.5 if "edgecolor" in style else 0
-            chart.ax.broken_barh(strip, (row - 0.36, 0.72), linewidth=edge, label=name, **style)
+            chart.ax.broken_barh(strip, (row - 0.36, 0.72), label=name, **{"linewidth": 0, **style})
     handles = [Patch(label=name, **style) for name, style in styles.items() if name in set(outcomes)]
     c.legend_right(chart.ax, handles)
     chart.show_rows(labels, 0.35)

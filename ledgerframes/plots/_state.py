@@ -12,7 +12,7 @@ from ledgerframes.plots._chart import Chart, draws
 
 MIN_SPAN = 1 / 24  # days
 MIN_SHARE = 0.004  # of the axis that a lifetime has, however short it was
-LIFETIMES: s.Styles = {"active": {"color": s.FINE}, "ended": {"color": s.FINE, "alpha": 0.4}}  # fainter on a dark page, too
+LIFETIMES: s.Styles = {"active": {"color": s.FINE}, "ended": c.band(s.FINE)}
 
 
 @draws("state.rounds", "Prices of coin and traffic")

@@ -13,9 +13,9 @@ from ledgerframes.texts.representation import pluralize
 MOVED, WAITS, ENDED, UNKNOWN = "moved", "reserved or waits", "ended without a transfer", "outcome unknown"
 STYLES: s.Styles = {
     MOVED: {"color": s.FINE},
-    WAITS: {"color": s.PALE},
+    WAITS: s.LESS_FINE,
     ENDED: {"color": s.BAD},
-    UNKNOWN: {"color": s.NOTHING},
+    UNKNOWN: s.NOTHING,
 }
 STARTS = ("AllocationFactory_Allocate",)
 ENDS = ("_Reject", "_Withdraw", "_Cancel")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 import ledgerframes as lf
 from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _coverage, _reconcile, _rewards, _state, _transfers
 from ledgerframes.plots._canvas import STYLE as STYLE_FILE
 from ledgerframes.report.page import TEMPLATES
 from ledgerframes.report.pictures import COLORS, DARK_DATA, DARK_STYLE, INKS, LIGHT_STYLE
@@ -141,6 +144,42 @@ def test_lines_on_a_band_can_be_seen(paper: str) -> None:
         usual, line = Patch(**c.band(c.color(2))), to_rgba(c.color(0))
     area, edge = visible_parts(usual, paper)
     assert contrast(as_drawn(line, paper), area) >= 3 and contrast(edge, paper) >= 3
+
+
+STYLES = {
+    "periods": _coverage.STATUSES,
+    "offsets": _coverage.RANGES,
+    "digests": _coverage.DIGESTS,
+    "rewards": _rewards.STATUSES,
+    "outcomes": _reconcile.OUTCOMES,
+    "transfers": _transfers.STYLES,
+    "lifetimes": _state.LIFETIMES,
+}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("styles", STYLES.values(), ids=STYLES)
+def test_cells_of_each_outcome_can_be_seen(styles: Mapping[str, Mapping[str, Any]], paper: str) -> None:
+    for name, style in styles.items():
+        cell = Patch(**{"linewidth": 0, **style})
+        assert max(contrast(part, paper) for part in visible_parts(cell, paper)) >= 3, name
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_cells_can_be_seen_as_they_are_drawn(paper: str) -> None:
+    net = lf.connect("sandbox", events=3000, days=3)
+    frames = lf.load_events(net, since="2026-11-06", until="2026-11-09")
+    history = lf.load_events(net, since="0001-01-01")
+    for result in (lf.reconcile.coverage(frames, every="6h"), lf.state.featured(history), lf.state.super_validators(history)):
+        ax = lf.plot(result)
+        strips = [each for each in ax.collections if isinstance(each, PolyCollection)]
+        assert strips
+        for strip in strips:
+            cell = Patch(
+                facecolor=strip.get_facecolor()[0], edgecolor=strip.get_edgecolor()[0], linewidth=strip.get_linewidth()[0]
+            )
+            assert max(contrast(part, paper) for part in visible_parts(cell, paper)) >= 3
+    plt.close("all")
 
 
 def test_areas_of_one_color_differ_in_their_pattern(areas: dict[str, Axes]) -> None:
