@@ -24,9 +24,9 @@ STATUSES: s.Styles = {
 RANGES: s.Styles = {
     "final": {"color": s.FINE},
     "provisional": s.LESS_FINE,
-    "pruned": {"facecolor": s.BAD, "edgecolor": s.BAD},
+    "pruned": {"facecolor": s.BAD, "edgecolor": s.BAD, "linewidth": 0.5},
     "not in the store": s.MISSING,
-    "covered twice": {"facecolor": s.ODD, "edgecolor": s.ODD},
+    "covered twice": {"facecolor": s.ODD, "edgecolor": s.ODD, "linewidth": 0.5},
 }
 DIGESTS: s.Styles = {
     "equal": {"color": s.FINE},

@@ -13,7 +13,7 @@ from ledgerframes.texts.representation import pluralize
 
 DRY_RUN = "equal, in a dry run"
 STATUSES: s.Styles = {  # from worst to best
-    "differs": {"facecolor": s.BAD, "edgecolor": s.BAD},
+    "differs": {"facecolor": s.BAD, "edgecolor": s.BAD, "linewidth": 0.5},
     "missing": s.MISSING,
     "unknown": s.NOTHING,
     "equal": {"color": s.FINE},

@@ -160,7 +160,10 @@ def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
 
 
 def end_texts(ax: Axes) -> list[str]:
-    """Return the texts at the ends of all horizontal bars without their names, none if bars are without."""
+    """Return the texts at the ends of all horizontal bars without their names.
+
+    There are none if some bars have no text.
+    """
     texts = [text.get_text() for text in ax.texts if not _is_note(text) and text.get_label() != SERIES_NAME]
     names = [str(each.get_label()) for each in horizontal_bars(ax) for _ in each]
     if len(texts) != len(names):
