@@ -18,7 +18,7 @@ from ledgerframes.texts.representation import pluralize
 
 MAX_AREAS = 10
 HUES = (0, 1, 3, 4)  # the colors of the style without its gray, which is for all others
-PATTERNS = ("", "////", "....")  # of the areas with the first colors, the next and the last
+PATTERNS = ("", "////", "\\\\\\\\")  # of the areas with the first colors, the next and the last
 WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can be missing"
 LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
 NAMED, NEAR_AXIS = 0.6, 0.08  # where curves have their names, and where there is no room below

@@ -46,7 +46,7 @@ def test_a_notebook_reads_the_links_that_its_findings_needed(
     expected = lf.reconcile.rewards(frames, **state)
     found = links_of_notebook(net, tmp_path, monkeypatch, "activity")
     assert found is not None
-    pd.testing.assert_frame_equal(found, expected)
+    pd.testing.assert_frame_equal(expected, found)
     assert lf.show(found).statement == lf.show(expected).statement != ""
     assert links_of_notebook(net, tmp_path, monkeypatch, "verdicts") is None, "no page but that on activity shows them"
 
@@ -59,4 +59,4 @@ def test_known_links_are_not_checked_again(net: lf.Network, tmp_path: Path, monk
     write_reward_links(links, tmp_path / "links.parquet")
     monkeypatch.setenv(REWARD_LINKS_VARIABLE, str(tmp_path / "links.parquet"))
     monkeypatch.setattr(lf.reconcile, "rewards", None)
-    pd.testing.assert_frame_equal(check_rewards(net, frames, state), links)
+    pd.testing.assert_frame_equal(links, check_rewards(net, frames, state))

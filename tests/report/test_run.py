@@ -59,7 +59,7 @@ def test_tables_are_what_the_analyses_give(traffic_run: ReportResult, evil_net: 
     csv = pd.read_csv(directory / "cost_spend_by_participant.csv")
     texts = {"population": "str", "network": "str"}
     for frame in (parquet, csv):
-        pd.testing.assert_frame_equal(frame.astype(texts), expected.astype(texts), check_dtype=False)
+        pd.testing.assert_frame_equal(expected.astype(texts), frame.astype(texts), check_dtype=False)
     assert (
         sorted(path.stem for path in directory.glob("*.csv"))
         == sorted(path.stem for path in directory.glob("*.parquet"))
