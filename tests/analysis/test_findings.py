@@ -446,7 +446,7 @@ def test_findings_of_a_report_are_at_its_list_price(price: str, text: str) -> No
             lambda event: [replace(event, result="REJECTED")] if hour_of(event) // 24 == 2 else [event],
             "day",
             "rejection rate",
-            f"Ask participant val-0 first: 36 of its 36 decided requests were rejected, 36 more than {AT_OTHER_TIMES}.",
+            f"Ask participant val-0 why 36 of its 36 decided requests were rejected, 36 more than {AT_OTHER_TIMES}.",
         ),
         (
             lambda event: [] if 50 <= hour_of(event) < 56 else [event],

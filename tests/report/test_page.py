@@ -317,6 +317,9 @@ def test_findings_of_one_day_are_one_item() -> None:
         ("Party a: b: 1", ". C: 2.", "Ask b. Ask c."),
     ]
     assert [finding["text"] for finding in findings] == texts, "run.json keeps each"
+    note = "Those on one subject are together."
+    assert note in page
+    assert note not in render(book_of(), {**RUN, "attention": {**attention, "findings": findings[:2]}})
 
 
 REJECTIONS = "Monday: many were rejected. The rejections above the usual cost 9 kB."

@@ -81,7 +81,7 @@ def _step_of_time(row: Any, frames: Frames) -> str:
     verb = "was" if most.rejected == 1 else "were"
     rejected = f"{most.rejected:,} of its {pluralize(most.decided, 'decided request')} {verb} rejected"
     more = "" if math.isnan(most.excess) else f", {most.excess:,.0f} more than at its rate in the rest of the window"
-    return f"Ask participant {escape_control(most.participant)} first: {rejected}{more}."
+    return f"Ask participant {escape_control(most.participant)} why {rejected}{more}."
 
 
 def _inquiry(row: Any) -> str:
