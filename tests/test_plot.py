@@ -578,6 +578,15 @@ def test_text_of_the_network_is_never_mathematics():
     assert labels[2].get_text() == "badU+0000U+000AU+202Etext"
 
 
+def test_ids_of_requests_are_never_mathematics():
+    ids = pd.Series([r"$\frac$", "$x$\x00 日本", "1220" + "ab" * 32], dtype="str")
+    ax = plot(result("cost.requests")(3).assign(update_id=ids), picture="cost.requests")
+    labels = ax.get_yticklabels()
+    assert [label.get_text().rpartition("  ")[2] for label in labels][0::2] == [r"\$\frac\$…", "1220abab…"]
+    assert not any(text._preprocess_math(text.get_text())[1] for text in labels)
+    ax.figure.draw_without_rendering()  # warns of a letter without a picture
+
+
 def test_names_in_any_script_stay_different():
     names = ["Müller::" + NAMESPACE, "Mäller::" + NAMESPACE, "Ωμέγα", "a\U000e0001", "a"]
     ax = plot(

@@ -105,7 +105,7 @@ def cost_requests(chart: Chart) -> None:
     known = chart.frame[chart.frame["total_traffic_cost"].notna()]
     visible = known.head(r.MAX_BARS)
     kinds = visible[["kind", "template_name", "choice"]].itertuples(index=False)
-    labels = [f"{r.template_label(*kind)}  {each[:8]}…" for kind, each in zip(kinds, visible["update_id"], strict=True)]
+    labels = [f"{r.template_label(*kind)}  {r.label(each[:8])}…" for kind, each in zip(kinds, visible["update_id"], strict=True)]
     costs = r.numbers(visible["total_traffic_cost"])
     texts = [
         c.size(cost) + ("" if np.isnan(times) else f"  ({times:,.1f} × median)")
