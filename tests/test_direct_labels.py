@@ -128,3 +128,22 @@ def test_names_on_axes_of_the_user_have_the_color_of_their_texts():
     plot(result("verdict.latency", over_time=True)(6), ax=ax, picture="verdict.latency")
     (labels,) = ax.artists
     assert {text.get_color() for text in labels.texts} == {"#ffffff"}
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "text"),
+    [
+        ("coin per round", "minted_app", "minted for apps"),
+        ("coin over time", "burned_traffic", "burned for traffic"),
+        ("coin over time", "net", "net"),
+        ("burn and mint over time", "burned", "otherwise"),
+        ("runway", "balance_high", "4 of 5 cases"),
+        ("price votes", "highest", "all votes"),
+    ],
+)
+def test_a_series_without_a_value_is_named_as_unknown(name, column, text):
+    picture, make = NAMED[name]
+    frame = make(24)
+    ax = plot(frame.assign(**{column: frame[column].where(frame.index < 0)}), picture=picture)
+    assert_names_have_room(ax)
+    assert f"{text}, unknown" in [each for axes in ax.figure.axes if axes.artists for each in names_beside(axes)]

@@ -45,8 +45,10 @@ def label_ends(ax: Axes, series: Sequence[Artist] = ()) -> None:
     With `series`, only some of them have names.
     """
     ends = [_end(each, str(each.get_label())) for each in series or ax.get_legend_handles_labels()[0]]
+    if not ends:
+        return
     if ax.figure.get_layout_engine() is None:
-        _make_narrower(ax, max(map(len, (end.name for end in ends)), default=0))
+        _make_narrower(ax, max(len(end.name) for end in ends))
     ax.add_artist(_end_labels()(ax, sorted(ends, key=lambda end: (end.height, end.mean_height))))
 
 
@@ -84,7 +86,10 @@ def text_color(ax: Axes, color: Any) -> str:
 
 
 def _end(artist: Any, name: str) -> End:
-    """Return the end of a line, of steps or of an area between two lines."""
+    """Return the end of a line, of steps or of an area between two lines.
+
+    A series without a known value is named as unknown, at 0.
+    """
     from matplotlib.lines import Line2D
     from matplotlib.patches import StepPatch
 
@@ -95,12 +100,15 @@ def _end(artist: Any, name: str) -> End:
         heights = values if baseline is None else (values + baseline) / 2
         color = artist.get_facecolor() if artist.get_fill() else artist.get_edgecolor()
     else:
-        points = np.concatenate([path.vertices for path in artist.get_paths()])
+        points = np.concatenate([np.empty((0, 2)), *(path.vertices for path in artist.get_paths())])
         rows = np.unique(points[:, 0], return_inverse=True)[1]
         heights = np.bincount(rows, points[:, 1]) / np.bincount(rows)
         color = artist.get_edgecolor()[0]
     known = heights[np.isfinite(heights)]
-    return End(name, float(known[-1]), float(known.mean()), color[:3] if isinstance(color, tuple | np.ndarray) else color)
+    color = color[:3] if isinstance(color, tuple | np.ndarray) else color
+    if not len(known):
+        return End(f"{name}, unknown", 0.0, 0.0, color)
+    return End(name, float(known[-1]), float(known.mean()), color)
 
 
 @cache
