@@ -156,8 +156,9 @@ class TableOutput:
         columns = self._columns(rows_on_page, constants)
         heads = [column.head() for column in columns]
         cells = [column.cells(has_bars=column.name == self.bars) for column in columns]
-        if self.days is not None:
-            position = [column.name for column in columns].index(self.days.column) + 1
+        names = [column.name for column in columns]
+        if self.days is not None and self.days.column in names:  # a note has a coverage that is the same in all rows
+            position = names.index(self.days.column) + 1
             heads.insert(position, day_bars.HEAD)
             cells.insert(position, self.days.cells(rows_on_page))
         head, rows = "".join(heads), zip(*cells, strict=True)

@@ -57,6 +57,14 @@ def test_each_row_has_its_days_on_its_own_scale(week: lf.Frames) -> None:
     assert "<script" not in page and "alert(1)" in page
 
 
+def test_a_column_that_is_a_note_has_no_bars_of_days(week: lf.Frames) -> None:
+    outcomes, by_day = lf.verdict.outcomes(week, by="participant"), lf.verdict.outcomes(week, by="participant", every="1d")
+    assert outcomes["coverage"].nunique() == 1
+    page = lf.show(outcomes, columns=["coverage"], days=by_day, picture=False)._repr_html_()
+    assert "by day" not in page
+    assert "Coverage: 100 %" in page
+
+
 def test_the_bars_stand_beside_the_column_that_they_divide(week: lf.Frames) -> None:
     spent, by_day = lf.cost.spend(week, by="participant"), lf.cost.spend(week, by="participant", every="1d")
     heads = re.findall(r"<th [^>]*>(.*?)</th>", table_of(spent, by_day)._repr_html_())
