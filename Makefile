@@ -13,10 +13,10 @@ SCREENSHOTS := .ledgerframes/screenshots
 PRICES := --param 'price=50 USD/MB' --param 'rate=0.161406 USD/coin'
 BALANCE := --param balance=18600000
 
-.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab docstrings pages docs sample gallery data bench bench-loading bench-answers bench-findings lock clean
+.PHONY: help venv report reports test test-exhaustive test-lowest mutants soak spark lint screenshots lab docstrings pages docs sample gallery data bench bench-loading bench-answers bench-findings lock clean
 
 help:  ## List the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 venv: .venv/ready  ## Make .venv from the lock
 
@@ -40,10 +40,13 @@ reports: report  ## Publish all five reports over last week of the embedded sand
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run weekly --profile sandbox --during last-week --out $(REPORTS) \
 		$(PRICES) $(BALANCE) --param 'market=0.15 USD/coin'
 
-test: .venv/ready lint  ## Run every check and test
+test: .venv/ready lint  ## Run every check, and the tests that show each behavior
 	$(BIN)/python -m pytest -n 3 --dist worksteal
 
-test-lowest:  ## Run the tests with the lowest versions that pyproject.toml declares (needs uv)
+test-exhaustive: .venv/ready  ## Run the tests that make test leaves out: all cases of long tables, and long attacks
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m exhaustive
+
+test-lowest:  ## Run the default tests with the lowest versions that pyproject.toml declares (needs uv)
 	uv venv --quiet --clear --python $(PYTHON) .venv-lowest
 	uv pip install --quiet --python .venv-lowest --resolution lowest-direct --editable '.[all]' --group dev
 	.venv-lowest/bin/python -m pytest -n 3 --dist worksteal

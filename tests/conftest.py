@@ -14,7 +14,6 @@ import pytest
 from disk_waits import skip_disk_waits
 from first_loads import FirstLoads
 from hypothesis import HealthCheck, settings
-from nbclient import NotebookClient
 from virtual_clock import VirtualClock
 
 from ledgerframes import gc_pause, network
@@ -33,9 +32,6 @@ sys.dont_write_bytecode = False
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 skip_disk_waits()
-# A kernel whose notebook is done has nothing left to do, and to end Python in order takes most of a second. Reports of other
-# processes end theirs in order.
-NotebookClient.shutdown_kernel.default_value = "immediate"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 

@@ -16,8 +16,8 @@ from disk_waits import skip_disk_waits
 # Processes are forked from one that has imported what takes long: they are killed at work, and importing costs nothing again.
 # A module of the tests cannot be among them, because Python 3.11 does not tell that process their path.
 IMPORTED = [
-    "encodings.idna", "httpx", "ledgerframes.report", "ledgerframes.sandbox", "ledgerframes.settings", "nbclient",
-    "pyarrow.acero", "pyarrow.dataset", "pyarrow.parquet", "pytest", "tqdm",
+    "encodings.idna", "httpx", "ledgerframes.report", "ledgerframes.sandbox", "ledgerframes.settings", "pyarrow.acero",
+    "pyarrow.dataset", "pyarrow.parquet", "pytest", "tqdm",
 ]  # fmt: skip
 
 
