@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from campaign import examples
 from disk_waits import skip_disk_waits
 from first_loads import FirstLoads
 from hypothesis import HealthCheck, settings
@@ -23,7 +24,7 @@ from ledgerframes.texts import hidden_tokens
 
 DATA = Path(__file__).parent / "data"
 # Seconds are never asserted: machines differ.
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("default")
 # Tests and the processes that they start use what was compiled once, also where the environment of a container says otherwise.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

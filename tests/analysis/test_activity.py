@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from campaign import examples
+from cases import every_nth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_world import DAY, FINAL, SV, World, at, plain_weights, usual_world
@@ -175,7 +177,7 @@ REQUESTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(10))
 @given(many=st.lists(REQUESTS, max_size=5))
 def test_any_request_is_computed_as_by_plain_fractions(many: list[dict[str, Any]]) -> None:
     world, expected = World(), []
@@ -327,7 +329,7 @@ STATEFUL = ["state.rounds", "state.featured", "state.super_validators", "state.c
 STATEFUL += ["activity.recompute", "activity.reconcile", "activity.reconcile_summary", "activity.rounds"]
 
 
-@pytest.mark.parametrize("is_empty", [True, False])
+@pytest.mark.parametrize("is_empty", every_nth([False, True], 2))
 @pytest.mark.parametrize("name", STATEFUL)
 def test_columns_of_figures_that_need_the_state(name: str, is_empty: bool) -> None:
     world = usual_world() if is_empty else usual_world().request("u", 2, total=10, records=[("A", 9), ("B", 3)])

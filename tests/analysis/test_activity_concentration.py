@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from campaign import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_world import World
@@ -46,7 +47,7 @@ def test_one_party_and_none() -> None:
     assert lf.activity.lorenz(World().frames()).empty
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(10))
 @given(values=st.lists(st.integers(0, 2**55), min_size=1, max_size=8))
 def test_concentration_by_its_definition(values: list[int]) -> None:
     records = [(f"p{number}", value) for number, value in enumerate(values)]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pandas as pd
+from campaign import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -43,7 +44,7 @@ def history_of(facts: dict[str, tuple[str, str, int | None]]) -> Frames:
     return frames_of(window=WINDOW, verdicts=verdicts, traffic=traffic)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(5))
 @given(ledger=LEDGER, facts=HISTORY)
 @example(ledger={"a": 5, "b": 4, "c": None, "e": 9, "h": 1}, facts=EVERY)
 def test_paid_traffic(ledger: dict[str, int | None], facts: dict[str, tuple[str, str, int | None]]) -> None:
@@ -79,7 +80,7 @@ def outcome_of(name: str, ledger: dict[str, int | None], facts: dict[str, Any]) 
     return "equal" if paid == cost else "different"
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(5))
 @given(a=HISTORY, b=HISTORY)
 @example(a=EVERY, b=EVERY | {"b": (OWN, "REJECTED", None), "e": (OWN, "ACCEPTED", 1)})
 def test_nodes(a: dict[str, tuple[str, str, int | None]], b: dict[str, tuple[str, str, int | None]]) -> None:
@@ -98,7 +99,7 @@ def test_nodes(a: dict[str, tuple[str, str, int | None]], b: dict[str, tuple[str
         assert shown.loc[aspect, columns].tolist() == [counts[name] for name in columns]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(10))
 @given(ranges=st.lists(st.tuples(st.integers(0, 20), st.integers(1, 8)), min_size=1, max_size=6))
 def test_bounds(ranges: list[tuple[int, int]]) -> None:
     coverage = [{"after": after, "through": after + length, "status": "final"} for after, length in ranges]
@@ -115,7 +116,7 @@ def test_bounds(ranges: list[tuple[int, int]]) -> None:
 NODES = st.dictionaries(st.sampled_from("abcd"), st.dictionaries(st.sampled_from("kl"), st.sampled_from("xyz")), min_size=2)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(5))
 @given(listed=NODES)
 @example(listed={"a": {"k": "x"}, "b": {"k": "x"}, "c": {"k": "y"}})
 def test_digests(listed: dict[str, dict[str, str]]) -> None:
@@ -140,7 +141,7 @@ def test_digests(listed: dict[str, dict[str, str]]) -> None:
         assert row["outcome"] == ("different" if len(counts) > 1 else "missing" if missing else "equal")
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(5))
 @given(costs=st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 10**7), min_size=1))
 def test_journal(costs: dict[str, int]) -> None:
     """Each line of a bill is one entry that balances, except for lines of 0."""

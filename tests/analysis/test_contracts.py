@@ -14,7 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import zstandard
-from hypothesis import given
+from campaign import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ledgerframes as lf
@@ -277,6 +278,7 @@ def plainly(updates: list[tuple[float, list[Node], int]], until: float) -> list[
     return sorted(active)
 
 
+@settings(max_examples=examples(20))
 @given(histories(), st.floats(0, 9.5, width=16), st.floats(15, 24, width=16))
 def test_it_is_what_a_plain_loop_finds_with_any_base(updates: Any, first: float, then: float) -> None:
     frames = tree_frames(*updates)

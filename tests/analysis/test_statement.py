@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+from campaign import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,7 +63,7 @@ def test_a_market_price_values_the_coin(three):
     assert column(bill, "market_value") == amounts("69.45", "131.94375", "19.44375")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(10))
 @given(sizes=st.lists(st.integers(0, 10**9), min_size=1, max_size=8), rounding=st.sampled_from(["1", "0.1", "0.01", "0.0001"]))
 def test_lines_of_any_size_add_up(build, event, sizes, rounding):
     frames = build([event(str(number), 1, size, parties=[f"p{number}"]) for number, size in enumerate(sizes)])
