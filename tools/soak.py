@@ -77,7 +77,7 @@ def run_piece(piece: str, arguments: argparse.Namespace) -> int:
     counts = arguments.counts / f"{piece}.jsonl"
     counts.write_text("", encoding="utf-8")
     files = [f"tests/{name}" for name in PIECES[piece]]
-    options = ["-q", "-n", str(arguments.workers), "--dist", "worksteal", "-o", "faulthandler_timeout=3600"]
+    options = ["-m", "", "-q", "-n", str(arguments.workers), "--dist", "worksteal", "-o", "faulthandler_timeout=3600"]
     environment = {**os.environ, "SOAK_MINUTES": str(arguments.minutes), "SOAK_COUNTS": str(counts)}
     words = [sys.executable, "-m", "pytest", *files, *options]
     begin, used = time.monotonic(), processor_seconds()

@@ -43,6 +43,7 @@ def ledgerframes(*arguments: str, port: int, store: Path) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.loopback
 def test_objects_hold_what_the_listing_gives(tmp_path: Path, port: int) -> None:
     whole = [part for name, time in WHOLE.items() for part in (f"--{name}", time)]

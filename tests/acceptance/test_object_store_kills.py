@@ -18,7 +18,7 @@ import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.store import location, remote, segments
 
-pytestmark = pytest.mark.loopback
+pytestmark = [pytest.mark.exhaustive, pytest.mark.loopback]
 WORLD: dict[str, Any] = {"events": 400, "days": 1}
 WHOLE = {"since": "2026-11-08", "until": "2026-11-09T06:00:00Z"}
 

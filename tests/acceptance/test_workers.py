@@ -88,6 +88,7 @@ def in_processes(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(net), "in_process", property(lambda _: False))
 
 
+@pytest.mark.exhaustive
 def test_a_pool_of_processes_reads_the_same(
     tmp_path: Path, objects: Path, here: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_given_pool_that_breaks_keeps_what_was_committed(tmp_path: Path, objec
     assert_equal(updates_of(lf.load_bulk(net, paths=objects, executor=ThreadPoolExecutor(1))), here)
 
 
+@pytest.mark.exhaustive
 def test_the_standard_library_s_own_pool_will_do(tmp_path: Path, objects: Path, here: dict[str, pd.DataFrame]) -> None:
     import multiprocessing
 
@@ -138,6 +140,7 @@ def test_the_standard_library_s_own_pool_will_do(tmp_path: Path, objects: Path, 
         assert_equal(updates_of(lf.load_bulk(network(tmp_path), paths=objects, executor=pool)), here)
 
 
+@pytest.mark.exhaustive
 def test_events_by_range_in_other_processes(tmp_path: Path, events_here: dict[str, pd.DataFrame]) -> None:
     import loky
 
@@ -259,6 +262,7 @@ def cluster_processes(cluster: Any) -> list[int]:
     return [nanny.pid for nanny in cluster.workers.values()]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.loopback
 @pytest.mark.filterwarnings("default")  # the cluster's own, about processes that were killed on purpose
 def test_a_worker_of_the_cluster_is_killed_and_nothing_is_lost_or_doubled(
@@ -282,11 +286,17 @@ def test_a_worker_of_the_cluster_is_killed_and_nothing_is_lost_or_doubled(
 
 @pytest.mark.loopback
 @pytest.mark.filterwarnings("default")
-def test_the_command_uses_a_cluster(tmp_path: Path, objects: Path, here: dict[str, pd.DataFrame], cluster: Any) -> None:
+def test_the_command_uses_a_cluster(tmp_path: Path, objects: Path, here: dict[str, pd.DataFrame]) -> None:
+    from distributed import LocalCluster
+
     from ledgerframes.cli import main
 
+    quiet: dict[str, Any] = {"dashboard_address": None, "silence_logs": 50}
     world = [f"LEDGERFRAMES_{name.upper()}" for name in WORLD]
-    with pytest.MonkeyPatch.context() as patch:
+    with (
+        LocalCluster(n_workers=1, processes=False, protocol="tcp", host="127.0.0.1", **quiet) as cluster,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         for name, value in zip(world, WORLD.values(), strict=True):
             patch.setenv(name, str(value))
         store = ["--store", str(tmp_path), "--offline"]
@@ -326,13 +336,8 @@ def test_a_caller_that_stops_leaves_the_rest_undone() -> None:
     assert len(begun) < 100
 
 
-def die(number: int) -> int:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
 def test_work_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    slowed(monkeypatch)
+    monkeypatch.setattr(executors, "cores", lambda: 1)
     with pytest.raises(WorkerError, match="memory"):
-        list(run(die, [1]))
+        list(run(signal.raise_signal, [signal.SIGKILL]))
     assert json.dumps({"children": [pid for pid in pool_processes() if psutil.pid_exists(pid)]}) == '{"children": []}'

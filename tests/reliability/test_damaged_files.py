@@ -25,7 +25,7 @@ from ledgerframes.wallet.terms import OfferTerms
 
 NOW = datetime(2026, 11, 9, tzinfo=UTC)
 PARTS = 4  # of the time of a soak: three kinds of files, and the catalogs that are rebuilt
-QUICK = 60  # damages of each kind of file in the default tests
+QUICK = 20  # damages of each kind of file in the default tests
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.fs as fs
 import pytest
 from campaign import Effort, tell
+from cases import every_nth
 from equality import assert_equal, every_table
 from object_stores import SERVERS, ObjectStore, served
 
@@ -130,7 +131,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, turn: int) -> None:
 
 
 @pytest.mark.loopback
-@pytest.mark.parametrize("call", ["open_output_stream", "copy_file", "open_input_file", "get_file_info"])
+@pytest.mark.parametrize("call", every_nth(["open_output_stream", "copy_file", "open_input_file", "get_file_info"], 3))
 def test_an_object_store_that_fails_between_file_and_commit(
     call: str, objects: ObjectStore, tmp_path: Path, effort: Effort, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ class Log(logging.Handler):
         self.lines.append(f"{passed} {record.getMessage()}")
 
 
+@pytest.mark.exhaustive
 def test_a_week_through_a_limiter_costs_time_and_no_row(
     tmp_path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from datetime import timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from campaign import Effort, tell
+from cases import every_nth
 from equality import assert_equal, every_table
 from loads import LOADS, WINDOW, Frames, network
 from processes import again_and_again, at_work, begin, end
@@ -111,8 +113,7 @@ def meet_after_sync(monkeypatch: pytest.MonkeyPatch, barrier: Any, times: int) -
     return counts
 
 
-@pytest.mark.parametrize("stored_before", [False, True], ids=["fetched", "stored"])
-@pytest.mark.parametrize("name", LOADED_BY_SYNC)
+@pytest.mark.parametrize(("name", "stored_before"), every_nth(product(LOADED_BY_SYNC, [False, True]), 3))
 def test_what_another_process_drops_after_the_sync_is_fetched_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Callable[[str], Frames], name: str, stored_before: bool
 ) -> None:
@@ -202,6 +203,7 @@ def random_load(chance: random.Random) -> tuple[str, Callable[[Network], lf.Fram
     return chance.choices(loads, weights=[8, 3, 1])[0]
 
 
+@pytest.mark.exhaustive
 def test_no_load_is_short_beside_prune_repair_recheck_and_compaction(tmp_path: Path, effort: Effort) -> None:
     store, quiet, chance = tmp_path / "shared", network(tmp_path / "quiet"), random.Random(17)
     outcomes, count = Counter[str](), effort.count(30, 1000)

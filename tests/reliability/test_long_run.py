@@ -85,6 +85,7 @@ def without_extras(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return {name: frame.drop(columns="extra", errors="ignore") for name, frame in frames.items()}
 
 
+@pytest.mark.exhaustive
 def test_hours_of_following_leave_exact_rows_and_flat_memory(tmp_path: Path, effort: Effort) -> None:
     seconds = effort.seconds("long_run", QUICK_SECONDS)
     shape: dict[str, Any] = {"seed": 1, "events": 4000 if effort.is_soak else 1200, "days": 4}

@@ -46,6 +46,7 @@ def in_pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store
 
 
+@pytest.mark.exhaustive
 def test_killed_at_any_moment_every_table_reads_the_same(tmp_path: Path, in_pieces: Path) -> None:
     expected = stored(in_pieces)
     shutil.copytree(in_pieces, tmp_path / "whole")
@@ -62,6 +63,7 @@ def test_killed_at_any_moment_every_table_reads_the_same(tmp_path: Path, in_piec
     assert killed >= KILLS // 2, "the runs were over before they could be killed"
 
 
+@pytest.mark.exhaustive
 def test_one_process_syncs_while_another_compacts(tmp_path: Path, in_pieces: Path) -> None:
     with at_work(again_and_again, merge, tmp_path) as process:
         assert end(begin(sync, tmp_path)) == 0
