@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from virtual_clock import VirtualClock
 
 from ledgerframes import gc_pause, network
 from ledgerframes.api import host_rates
-from ledgerframes.sandbox import faults
+from ledgerframes.sandbox import faults, sandbox, world
 from ledgerframes.texts import hidden_tokens
 
 DATA = Path(__file__).parent / "data"
@@ -33,6 +34,8 @@ sys.dont_write_bytecode = False
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 skip_disk_waits()
+# Tests look at more worlds in turn than users do.
+sandbox.world_of = lru_cache(maxsize=16)(world.world_of.__wrapped__)  # type: ignore[attr-defined]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
