@@ -24,7 +24,7 @@ from .test_request_checks import BODIES, TIMES, members, replaced
 from .test_served_pages import refusal
 from .test_wallet import OFFERS, offer
 
-REQUESTS = 12  # to each route
+REQUESTS = 6  # to each route
 CURSOR = {"after_migration_id": 4, "after_record_time": TIMES["start_record_time"]}
 GOOD_BODIES: dict[tuple[str, str], Any] = {
     **{(LEDGER_PREFIX, path): body for path, body in BODIES.items()},

@@ -84,7 +84,7 @@ def test_more_confirmers_take_longer(items: Items) -> None:
 
 
 def test_busy_hours_and_careless_validators_are_rejected_more() -> None:
-    world = Sandbox(seed=3, events=12_000, days=3).world
+    world = Sandbox(seed=3, events=6_000, days=3).world
     hours: Counter[tuple[bool, bool]] = Counter()
     validators: Counter[tuple[bool, bool]] = Counter()
     careless = {party.participant for party in world.parties.validators[5:][3::7]}
