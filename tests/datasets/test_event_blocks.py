@@ -58,7 +58,7 @@ def built_in_blocks(
     return rows.tables()
 
 
-@settings(max_examples=examples(10))
+@settings(max_examples=examples(5))
 @given(cuts=st.lists(st.integers(0, 1200)), seed=st.none() | st.integers(0, 99), twice=st.lists(st.integers(0, 900), max_size=5))
 def test_any_blocks_in_any_order_give_the_same_tables(
     lines: bytes, built: dict[str, pa.Table], cuts: list[int], seed: int | None, twice: list[int]

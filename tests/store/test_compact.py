@@ -50,7 +50,7 @@ targets = st.sampled_from([1, 25_000, 128_000_000])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(steps=st.lists(st.one_of(commits, commits, targets), min_size=2, max_size=9))
 def test_any_commits_and_compactions_read_like_the_commits_alone(kind: str, steps: list[Any]) -> None:
     dataset, extent = KINDS[kind]
@@ -80,7 +80,7 @@ def covered(store: Store, dataset: Dataset, final: bool) -> set[object]:
     return set(points)
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(lengths=st.lists(st.integers(1, 9_000), min_size=1, max_size=8))
 def test_row_groups_are_full_and_nothing_is_lost_at_their_edges(lengths: list[int]) -> None:
     store_edges = [0]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import threading
+from itertools import product
 from typing import Any
 
 import pytest
+from cases import every_nth
 from object_stores import CATALOG, Machine, commit, left_in, replace_catalog, seen
 
 from ledgerframes.errors import StoreError
@@ -54,11 +56,11 @@ def end_writers(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(remote, "ROUNDING", -1000.0)
 
 
-@pytest.mark.parametrize(("owner", "name"), POINTS, ids=lambda each: getattr(each, "__name__", each))
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("after", "point"), every_nth(product([False, True], POINTS), 3))
 def test_a_commit_that_fails_never_happened(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, owner: type, name: str, after: bool
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, after: bool, point: tuple[type, str]
 ) -> None:
+    owner, name = point
     end_writers(monkeypatch)
     store, reader = machine(), machine()
     commit(store, 0, 5, 1, final=False)
