@@ -217,17 +217,18 @@ HOSTS = {
 
 
 @pytest.mark.loopback
-@pytest.mark.parametrize("mode", HOSTS)
-def test_host(run: Run, host: Any, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host(run: Run, host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("--profile", "live", "sync", "events", *DAY).code == 0
     before = run("--profile", "live", "store", "info", "--json").document
     assert before["segments"] > 0
-    host.mode = mode
-    if mode == "silent":
-        monkeypatch.setenv("LEDGERFRAMES_TIMEOUT", "0.2")
-    code, *words = HOSTS[mode]
-    assert_fails(run("--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-10"), code, *words)
-    assert run("--profile", "live", "store", "info", "--json").document == before
+    for mode, (code, *words) in HOSTS.items():
+        host.mode = mode
+        with monkeypatch.context() as patch:
+            if mode == "silent":
+                patch.setenv("LEDGERFRAMES_TIMEOUT", "0.2")
+            failed = run("--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-10")
+        assert_fails(failed, code, *words)
+        assert run("--profile", "live", "store", "info", "--json").document == before
 
 
 @pytest.mark.loopback

@@ -8,9 +8,15 @@ import pty
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cases import every_nth
+
+Run = Callable[..., Any]
 
 COMMAND = [sys.executable, "-m", "ledgerframes"]
 HEAVY = ("pandas", "pyarrow", "numpy", "httpx", "flask", "matplotlib", "nbclient", "rich")
@@ -45,7 +51,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_output_that_does_not_fit_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:
+def test_output_that_does_not_fit_is_an_error(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:
     """A file of at most 1,000 bytes takes a part of the output. Without a buffer, Python would not write the rest."""
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     limited = shlex.join([*COMMAND, "tables", "--json"])
@@ -54,7 +60,7 @@ def test_output_that_does_not_fit_is_an_error(tmp_path: Path, monkeypatch: pytes
         done = subprocess.run(["sh", "-c", command], stdout=file, stderr=subprocess.PIPE, text=True)
     assert (tmp_path / "output.json").stat().st_size > 0
     assert done.returncode == 1 and done.stderr.startswith("ledgerframes: Cannot write the output: File too large.")
-    whole = subprocess.run([*COMMAND, "tables", "--json"], capture_output=True, text=True, check=True).stdout
+    whole = run("tables", "--json").out
     assert len(whole) > 1_000 and json.loads(whole)
 
 
@@ -71,21 +77,25 @@ def test_a_closed_pipe_is_quiet(arguments: list[str], message: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+UNWRITABLE = {">&-": (0, ""), ">/dev/full": (1, "ledgerframes: Cannot write the output: No space left on device.")}
+
+
 @pytest.mark.parametrize(
-    ("redirection", "exit_code", "message"),
-    [(">&-", 0, ""), (">/dev/full", 1, "ledgerframes: Cannot write the output: No space left on device.")],
+    ("redirection", "arguments"), every_nth(product(UNWRITABLE, [["tables"], ["tables", "traffic", "--json"]]), 3)
 )
-@pytest.mark.parametrize("arguments", [["tables"], ["tables", "traffic", "--json"]])
-def test_output_that_cannot_be_written(arguments: list[str], redirection: str, exit_code: int, message: str) -> None:
+def test_output_that_cannot_be_written(redirection: str, arguments: list[str]) -> None:
+    exit_code, message = UNWRITABLE[redirection]
     command = f"{shlex.join([*COMMAND, *arguments])} {redirection}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr[: len(message) or None]) == (exit_code, message)
     assert "bug" not in done.stderr
 
 
-@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full"])
-@pytest.mark.parametrize("arguments", [["report", "run", "nosuch", "--json"], ["--nosuch"], ["sql", "nothing", "--json"]])
-def test_the_exit_code_and_the_document_do_not_need_stderr(arguments: list[str], redirection: str) -> None:
+WRONG = (["report", "run", "nosuch", "--json"], ["--nosuch"], ["sql", "nothing", "--json"])
+
+
+@pytest.mark.parametrize(("redirection", "arguments"), every_nth(product(["2>&-", "2>/dev/full"], WRONG), 5))
+def test_the_exit_code_and_the_document_do_not_need_stderr(redirection: str, arguments: list[str]) -> None:
     command = f"{shlex.join([*COMMAND, *arguments])} {redirection}"
     done = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, text=True)
     assert done.returncode == 2
@@ -111,18 +121,8 @@ def in_terminal(*arguments: str) -> str:
     return shown.decode()
 
 
-def test_colors_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "90")
-    assert "\x1b[32mok" in in_terminal("doctor")
-    piped = subprocess.run([*COMMAND, "doctor"], capture_output=True, text=True, check=True)
-    assert "\x1b" not in piped.stdout
-
-
-def test_lines_fit_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_fit_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     shown = in_terminal("tables", "verdicts").replace("\r", "")
     assert max(map(len, shown.splitlines())) <= 120
-    assert len(shown.splitlines()) > len(
-        subprocess.run([*COMMAND, "tables", "verdicts"], capture_output=True, text=True).stdout.splitlines()
-    )
+    assert len(shown.splitlines()) > len(run("tables", "verdicts").out.splitlines())

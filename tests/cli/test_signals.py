@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from cases import every_nth
 from equality import assert_equal, every_table
 from faulty_host import Host
 
@@ -194,21 +195,24 @@ def run():
     assert ended.stdout == "summary\n"
 
 
-def test_a_signal_while_the_notebook_of_a_report_runs() -> None:
-    interruptions: list[tuple[signal.Signals, Send, float]] = [
-        (signal.SIGTERM, os.killpg, 0.0),
-        (signal.SIGTERM, os.kill, 0.8),
-        (signal.SIGINT, os.killpg, 1.5),
-        (signal.SIGINT, os.kill, 2.5),
-    ]
-    for number, send, seconds in interruptions:
-        with running(*REPORT, "--json") as process:
-            kernel = wait_for_kernel(process)
-            time.sleep(seconds)
-            document = json.loads(ends(process, number, send))
-        assert (document["error"], document["exit_code"]) == ("Interrupted", MESSAGES[number][0])
-        with pytest.raises(ProcessLookupError):
-            os.kill(kernel, 0)
+INTERRUPTIONS: list[tuple[signal.Signals, Send, float]] = [
+    (signal.SIGINT, os.kill, 0.8),
+    (signal.SIGTERM, os.killpg, 0.0),
+    (signal.SIGINT, os.killpg, 1.5),
+    (signal.SIGTERM, os.kill, 2.5),
+]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("number", "send", "seconds"), INTERRUPTIONS)
+def test_a_signal_while_the_notebook_of_a_report_runs(number: signal.Signals, send: Send, seconds: float) -> None:
+    with running(*REPORT, "--json") as process:
+        kernel = wait_for_kernel(process)
+        time.sleep(seconds)
+        document = json.loads(ends(process, number, send))
+    assert (document["error"], document["exit_code"]) == ("Interrupted", MESSAGES[number][0])
+    with pytest.raises(ProcessLookupError):
+        os.kill(kernel, 0)
     done = subprocess.run([*COMMAND, *REPORT, "--quiet"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert Path(done.stdout.strip()).is_file()
@@ -289,7 +293,7 @@ def test_a_pool_that_is_killed_leaves_nothing_that_the_end_of_python_would_warn_
 
 
 @pytest.mark.loopback
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", every_nth([signal.SIGINT, signal.SIGTERM], 2))
 def test_a_signal_while_fetching(host: Host, number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
     host.box = Sandbox(events=400, days=1, faults=Faults(latency_seconds=0.4))
     monkeypatch.setenv("LEDGERFRAMES_PAGE_SIZE", "1")
@@ -298,14 +302,13 @@ def test_a_signal_while_fetching(host: Host, number: signal.Signals, monkeypatch
         assert ends(process, number) == ""
 
 
-def test_a_signal_while_worker_processes_load(tmp_path: Path) -> None:
-    load = ("sync", "events", *DAY, "--workers", "2")
-    for number, seconds in [(signal.SIGINT, 0.0), (signal.SIGTERM, 0.5), (signal.SIGINT, 1.0)]:
-        store = tmp_path / f"after {seconds} seconds"
-        with running("--store", str(store), *load) as process:
-            wait_until(lambda process=process: children(process, "popen_loky"))  # type: ignore[misc]
-            time.sleep(seconds)
-            assert ends(process, number, os.killpg) == ""
+@pytest.mark.parametrize(("number", "seconds"), every_nth([(signal.SIGTERM, 0.5), (signal.SIGINT, 0.0), (signal.SIGINT, 1.0)], 3))
+def test_a_signal_while_worker_processes_load(number: signal.Signals, seconds: float, tmp_path: Path) -> None:
+    load, store = ("sync", "events", *DAY, "--workers", "2"), tmp_path / "store"
+    with running("--store", str(store), *load) as process:
+        wait_until(lambda: children(process, "popen_loky"))
+        time.sleep(seconds)
+        assert ends(process, number, os.killpg) == ""
     done = subprocess.run([*COMMAND, "--store", str(store), *load, "--quiet"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     window = {"since": DAY[1], "until": DAY[3]}
@@ -314,24 +317,24 @@ def test_a_signal_while_worker_processes_load(tmp_path: Path) -> None:
     assert_equal(every_table(resumed), every_table(at_once))
 
 
-def test_a_signal_during_maintenance() -> None:
+@pytest.mark.parametrize(("seconds", "command"), every_nth(product((0.3, 1.2), ("compact", "verify", "rebuild")), 6))
+def test_a_signal_during_maintenance(seconds: float, command: str) -> None:
     events = lf.load_events(lf.connect("sandbox"), since="2026-11-08", until="2026-11-09")
     before = every_table(events)
-    for command, seconds in product(("compact", "verify", "rebuild"), (0.3, 1.2)):
-        with running("store", command) as process:
-            wait_until(lambda process=process: handles_signals(process))  # type: ignore[misc]
-            time.sleep(seconds)
-            process.terminate()
-            out, err = process.communicate(timeout=60)
-            # Once a command has written its result, Python leaves the signal to the system, and a shell shows 143 as well.
-            finished = {(0, ""), (-signal.SIGTERM, "")} if out else set()
-            assert (process.returncode, err) in {TERMINATED, *finished}, command
+    with running("store", command) as process:
+        wait_until(lambda: handles_signals(process))
+        time.sleep(seconds)
+        process.terminate()
+        out, err = process.communicate(timeout=60)
+        # Once a command has written its result, Python leaves the signal to the system, and a shell shows 143 as well.
+        finished = {(0, ""), (-signal.SIGTERM, "")} if out else set()
+        assert (process.returncode, err) in {TERMINATED, *finished}
     assert subprocess.run([*COMMAND, "store", "verify"], capture_output=True).returncode == 0
     assert_equal(every_table(lf.load_events(lf.connect("sandbox"), since="2026-11-08", until="2026-11-09")), before)
 
 
 @pytest.mark.loopback
-@pytest.mark.parametrize("number", MESSAGES)
+@pytest.mark.parametrize("number", every_nth(MESSAGES, len(MESSAGES)))
 def test_a_signal_while_serving(number: signal.Signals) -> None:
     port = free_port()
     with running("sandbox", "--port", str(port), "--json") as process:
@@ -340,7 +343,7 @@ def test_a_signal_while_serving(number: signal.Signals) -> None:
 
 
 @pytest.mark.loopback
-@pytest.mark.parametrize(("number", "send"), [(signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)])
+@pytest.mark.parametrize(("number", "send"), every_nth([(signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)], 2))
 def test_a_signal_ends_jupyterlab(number: signal.Signals, send: Send, tmp_path: Path) -> None:
     port = free_port()
     options = (f"--port={port}", "--allow-root", "--ServerApp.log_level=50")

@@ -213,7 +213,7 @@ def test_nothing_to_drop_needs_no_confirmation(run: Run, net: Network) -> None:
         ("--before", "2026-01-01", "--dataset", "x"),
     ],
 )
-def test_invalid_options_are_refused(run: Run, net: Network, options: tuple[str, ...]) -> None:
+def test_invalid_options_are_refused(run: Run, options: tuple[str, ...]) -> None:
     assert run("store", "prune", *options).code == 2
 
 
