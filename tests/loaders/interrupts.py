@@ -22,8 +22,8 @@ from ledgerframes.datasets.registry import LEDGER as PAGES
 from ledgerframes.sandbox import Sandbox
 
 LEDGER = {"events": 600, "days": 1}
-HISTORY = {"events": 900, "days": 3}
-WHOLE = {"since": "2026-11-06", "until": "2026-11-09T06:00:00Z"}
+HISTORY = {"events": 400, "days": 1}
+WHOLE = {"since": "2026-11-08", "until": "2026-11-09"}
 
 
 def press() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from cases import every_nth
 from ledger_items import update
 
 import ledgerframes as lf
@@ -75,8 +77,7 @@ def others(bad: int = BAD) -> list[str]:
     return sorted(f"id{number}" for number in range(COUNT) if number != bad)
 
 
-@pytest.mark.parametrize("kind", SPOILED)
-@pytest.mark.parametrize("page_size", [4, 10, 100])
+@pytest.mark.parametrize(("page_size", "kind"), every_nth(product([4, 10, 100], SPOILED), 3))
 def test_quarantine_keeps_the_item_and_goes_on(kind: str, page_size: int, tmp_path: Path) -> None:
     net = connect(tmp_path / "store", SPOILED[kind], page_size=page_size)
     frames = lf.load_events(net, **HOUR, on_bad_item="quarantine")
@@ -101,8 +102,7 @@ def test_an_error_names_the_item_after_the_others_of_its_page_are_committed(kind
     assert ids(net) == others()
 
 
-@pytest.mark.parametrize("mode", ["raise", "quarantine"])
-@pytest.mark.parametrize("kind", SPOILED)
+@pytest.mark.parametrize(("mode", "kind"), every_nth(product(["raise", "quarantine"], SPOILED), 3))
 def test_a_later_load_of_a_service_that_is_well_again_is_exact(kind: str, mode: Any, tmp_path: Path) -> None:
     try:
         lf.load_events(connect(tmp_path / "store", SPOILED[kind]), **HOUR, on_bad_item=mode)
@@ -200,9 +200,7 @@ def participant(store: Path, bad: Any, page_size: int, *, descending: bool = Fal
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", BAD_UPDATES)
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("page_size", [3, 100])
+@pytest.mark.parametrize(("page_size", "descending", "kind"), every_nth(product([3, 100], [False, True], BAD_UPDATES), 3))
 def test_a_bad_update_does_not_lose_the_others(kind: str, descending: bool, page_size: int, tmp_path: Path) -> None:
     net = participant(tmp_path / "store", BAD_UPDATES[kind], page_size)
     frames = lf.load_updates(net, descending=descending, on_bad_item="quarantine")

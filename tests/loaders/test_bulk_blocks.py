@@ -15,7 +15,7 @@ import ledgerframes as lf
 from ledgerframes.loaders import bulk_loader
 from ledgerframes.sandbox import Sandbox
 
-WORLD = {"events": 900, "days": 3}
+WORLD = {"events": 400, "days": 1}
 LONG = "y" * 100_000
 
 
@@ -41,11 +41,15 @@ def nodes(store: Path, file: Path) -> pd.DataFrame:
         return lf.load_bulk(net, paths=file).tree_events
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, file: Path) -> pd.DataFrame:
+    return nodes(tmp_path_factory.mktemp("whole"), file)
+
+
 @pytest.mark.parametrize("cores", [1, 2])
 def test_lines_longer_than_many_blocks_change_nothing(
-    tmp_path: Path, file: Path, cores: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, file: Path, whole: pd.DataFrame, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = nodes(tmp_path / "whole", file)
     assert (whole["choice_argument"].str.len() > len(LONG)).sum() > 10
     monkeypatch.setattr(bulk_loader, "cores", lambda: cores)  # with two, the next block is made while one is worked on
     monkeypatch.setattr("ledgerframes.datasets.bulk.expand.BATCH_BYTES", 30_000)

@@ -29,6 +29,7 @@ def test_following_the_tail_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert_equal(every_table(followed), every_table(at_once))
 
 
+@pytest.mark.exhaustive
 def test_an_interrupt_ends_following_a_busy_ledger(tmp_path: Path) -> None:
     done = pressed("follow_busy", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

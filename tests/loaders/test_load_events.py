@@ -9,6 +9,7 @@ import httpx
 import pandas as pd
 import pytest
 from campaign import examples
+from cases import every_nth
 from equality import assert_equal, every_table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -88,6 +89,7 @@ def test_rows_are_sorted_and_keys_unique(whole: dict[str, pd.DataFrame], name: s
     assert frame.dtypes.map(str).to_dict() == {column.name: column.pandas_dtype for column in spec.columns}
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     page_size=st.integers(1, 1000).map(lambda size: max(size, 20)),
@@ -182,7 +184,7 @@ def test_offline_serves_what_is_there_and_names_what_is_not(tmp_path: Path) -> N
         offline.history  # noqa: B018
 
 
-@pytest.mark.parametrize("fault", ["string_integers", "unknown_members", "old_service"])
+@pytest.mark.parametrize("fault", every_nth(["unknown_members", "string_integers", "old_service"], 3))
 def test_other_shapes_of_the_same_facts_give_the_same_frames(whole: dict[str, pd.DataFrame], tmp_path: Path, fault: str) -> None:
     frames = every_table(lf.load_events(connect(tmp_path, faults=Faults(**{fault: True})), **WHOLE))
     plain = {name: frame.drop(columns="extra") for name, frame in frames.items()}

@@ -106,6 +106,7 @@ def test_trees_hang_together(whole: dict[str, pd.DataFrame]) -> None:
     assert (parents["depth"] == parents["depth_above"] + 1).all()
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     page_size=st.integers(10, 1000),

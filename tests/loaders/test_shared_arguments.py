@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 import multiprocessing
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from cases import every_nth
 from equality import assert_equal, fetched_rows
 
 import ledgerframes as lf
@@ -106,22 +108,24 @@ def pools() -> Iterator[dict[str, Executor]]:
         yield {"threads": threads, "processes": processes}
 
 
-@pytest.fixture(scope="module", params=WAYS)
-def way_and_frames(request: pytest.FixtureRequest, update_ids: list[str], tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A way to load, and what this process loads."""
-    return request.param, loads(update_ids)[request.param](connect(tmp_path_factory.mktemp("here")))
+@pytest.fixture(scope="module")
+def load_here(update_ids: list[str], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], lf.Frames]:
+    """What this process loads in a way."""
+    return cache(lambda way: loads(update_ids)[way](connect(tmp_path_factory.mktemp("here"))))
 
 
-@pytest.mark.parametrize("pool", ["threads", "processes"])
+@pytest.mark.parametrize(("way", "pool"), every_nth(product(WAYS, ["processes", "threads"]), 3))
 def test_an_executor_gives_the_same_frames(
     tmp_path: Path,
     update_ids: list[str],
     pools: dict[str, Executor],
-    way_and_frames: tuple[str, lf.Frames],
+    load_here: Callable[[str], lf.Frames],
+    way: str,
     pool: str,
     bars: list[Bar],
 ) -> None:
-    way, expected = way_and_frames
+    expected = load_here(way)
+    bars.clear()
     frames = loads(update_ids)[way](connect(tmp_path), executor=pools[pool], progress=True)
     assert_counted(bars)
     assert_equal(fetched_rows(frames), fetched_rows(expected))
@@ -197,7 +201,9 @@ def test_errors_of_the_ledger_reach_the_caller_from_workers(tmp_path: Path, pool
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_plan_fetches_nothing(tmp_path: Path, update_ids: list[str], way: str) -> None:
+def test_a_plan_fetches_nothing_and_the_load_counts_to_its_total(
+    tmp_path: Path, update_ids: list[str], bars: list[Bar], way: str
+) -> None:
     load = loads(update_ids)[way]
     net = connect(tmp_path)
     plan = plan_of(load, net)
@@ -205,7 +211,8 @@ def test_a_plan_fetches_nothing(tmp_path: Path, update_ids: list[str], way: str)
     assert len(plan)
     assert plan["dataset"].nunique() == 1
     assert not (tmp_path / net.name).exists()
-    load(net)
+    load(net, progress=True)
+    assert_counted(bars)
     left = plan_of(load, net)
     assert left["update_id"].tolist() == ["no such id"] if way == "events by id" else left.empty
 
@@ -328,12 +335,6 @@ def assert_counted(bars: list[Bar]) -> None:
     assert bar.title.startswith("Fetching ")
     assert bar.title.endswith(" (sandbox-v3-seed1-events400-days1)")
     assert bar.count == pytest.approx(bar.total)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_progress_counts_to_its_total(tmp_path: Path, update_ids: list[str], bars: list[Bar], way: str) -> None:
-    loads(update_ids)[way](connect(tmp_path), progress=True)
-    assert_counted(bars)
 
 
 def test_progress_can_be_turned_off(tmp_path: Path, update_ids: list[str], bars: list[Bar]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pandas as pd
 import pytest
+from cases import every_nth
 from equality import assert_equal, every_table
 from ledger_items import update
 
@@ -53,14 +54,17 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, pd.Da
 
 @pytest.mark.parametrize(
     ("version", "shape", "options"),
-    [  # each two of them meet
-        ("3.3.0", "acs_delta", {}),
-        ("3.4.11", "ledger_effects", {}),
-        ("3.3.0", "ledger_effects", {"page_size": 7}),
-        ("3.4.11", "acs_delta", {"page_size": 7}),
-        ("3.3.0", "acs_delta", {"descending": True, "page_size": 60}),
-        ("3.4.11", "ledger_effects", {"descending": True, "page_size": 60}),
-    ],
+    every_nth(
+        [  # each two of them meet
+            ("3.3.0", "acs_delta", {"page_size": 7}),
+            ("3.4.11", "ledger_effects", {"page_size": 7}),
+            ("3.3.0", "ledger_effects", {}),
+            ("3.4.11", "acs_delta", {}),
+            ("3.3.0", "acs_delta", {"descending": True, "page_size": 60}),
+            ("3.4.11", "ledger_effects", {"descending": True, "page_size": 60}),
+        ],
+        5,
+    ),
     ids=str,
 )
 def test_lists_give_the_frames_of_pages(
