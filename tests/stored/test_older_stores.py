@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from cases import every_nth
 from object_stores import served
 from older.make import WORLD, as_text
 
@@ -116,8 +117,17 @@ def texts(tables: dict[str, dict[str, pd.DataFrame]]) -> Rows:
     return {name: {table: as_text(frame) for table, frame in each.items()} for name, each in tables.items()}
 
 
-@pytest.fixture(params=["359db74", "6b89178"])
+COMMITS = ("359db74", "6b89178")
+
+
+@pytest.fixture(params=every_nth(COMMITS, len(COMMITS)))
 def older(request: pytest.FixtureRequest, tmp_path: Path) -> OlderStore:
+    return OlderStore(request.param, tmp_path)
+
+
+@pytest.fixture(params=COMMITS)
+def each_older(request: pytest.FixtureRequest, tmp_path: Path) -> OlderStore:
+    """The store of every version, also by default."""
     return OlderStore(request.param, tmp_path)
 
 
@@ -133,13 +143,13 @@ def assert_same(older: OlderStore, net: lf.Network, rewritten: str = "") -> None
             assert found == expected, f"{older.commit} {name}.{table}"
 
 
-def test_every_row_is_read_offline(older: OlderStore) -> None:
-    assert_same(older, older.connect(offline=True))
+def test_every_row_is_read_offline(each_older: OlderStore) -> None:
+    assert_same(each_older, each_older.connect(offline=True))
 
 
-def test_every_row_is_read_without_a_request_for_it(older: OlderStore) -> None:
-    net = older.connect()
-    assert_same(older, net, REWRITTEN_UPDATE)
+def test_every_row_is_read_without_a_request_for_it(each_older: OlderStore) -> None:
+    net = each_older.connect()
+    assert_same(each_older, net, REWRITTEN_UPDATE)
     # Two requests for each of the two loads of the ledger ask for its participant and its end.
     assert net.request_count <= 8
 
@@ -206,16 +216,16 @@ def test_compaction_writes_the_schema_of_this_version(older: OlderStore) -> None
     assert_same(older, older.connect(offline=True))
 
 
-def test_a_lost_catalog_is_rebuilt_with_what_files_say(older: OlderStore) -> None:
-    net = older.connect(offline=True)
+def test_a_lost_catalog_is_rebuilt_with_what_files_say(each_older: OlderStore) -> None:
+    net = each_older.connect(offline=True)
     (Path(str(net.store.location)) / "catalog.sqlite").unlink()
     result = rebuild(net.store)
-    if older.commit == "359db74":
+    if each_older.commit == "359db74":
         assert set(result.problems.values()) == {"does not say what it covers"}
         return
     assert result.problems == {}
     votes = lf.load_price_votes(net)
-    assert as_text(votes) == older.rows["price_votes"]["price_votes"]
+    assert as_text(votes) == each_older.rows["price_votes"]["price_votes"]
 
 
 def test_a_sample_that_is_the_same_now_is_rechecked(tmp_path: Path) -> None:
