@@ -103,6 +103,7 @@ def test_a_pool_of_processes_reads_the_same(
     assert len(seen) >= 2
 
 
+@pytest.mark.exhaustive
 def test_a_worker_of_the_pool_is_killed_and_nothing_is_lost_or_doubled(
     tmp_path: Path, objects: Path, here: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:

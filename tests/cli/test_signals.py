@@ -304,7 +304,7 @@ def test_a_signal_while_fetching(host: Host, number: signal.Signals, monkeypatch
 
 @pytest.mark.parametrize(("number", "seconds"), every_nth([(signal.SIGTERM, 0.5), (signal.SIGINT, 0.0), (signal.SIGINT, 1.0)], 3))
 def test_a_signal_while_worker_processes_load(number: signal.Signals, seconds: float, tmp_path: Path) -> None:
-    load, store = ("sync", "events", *DAY, "--workers", "2"), tmp_path / "store"
+    load, store = ("sync", "events", *DAY, "--workers", "1"), tmp_path / "store"
     with running("--store", str(store), *load) as process:
         wait_until(lambda: children(process, "popen_loky"))
         time.sleep(seconds)

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +23,7 @@ from ledgerframes.loaders.progress import Progress
 from ledgerframes.report import timer
 from ledgerframes.report.timer import Timer
 
+Run = Callable[..., Any]
 NETWORK = "sandbox-v3-seed1-events52000-days52"
 SMALL_WORLD = {"LEDGERFRAMES_EVENTS": "400", "LEDGERFRAMES_DAYS": "1"}
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -59,11 +62,9 @@ def test_the_doctor_wraps_at_words_and_has_colors_unless_no_color_is_set(tmp_pat
     assert set(re.findall(r"\S+", plain)) <= set(re.findall(r"\S+", wide)), "no word is cut"
 
 
-def test_an_error_has_color_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
-    piped = subprocess.run(
-        [sys.executable, "-m", "ledgerframes", "sql", "select"], capture_output=True, text=True, cwd=tmp_path, check=False
-    )
-    assert piped.returncode and "\x1b" not in piped.stdout + piped.stderr
+def test_an_error_has_color_on_a_terminal_and_none_in_a_pipe(run: Run, tmp_path: Path) -> None:
+    piped = run("sql", "select")
+    assert piped.code and piped.err and "\x1b" not in piped.out + piped.err
     assert "\x1b[31mledgerframes: " in on_terminal(["sql", "select"], tmp_path)
 
 

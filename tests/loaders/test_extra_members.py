@@ -177,8 +177,8 @@ def test_workers_return_the_new_members_that_they_met(tmp_path: Path, caplog: py
 
     def load(store: Path, executor: Executor | None) -> dict[str, str]:
         net = lf.connect("sandbox", events=400, days=1, faults=faults, store=store)
-        lf.load_events(net, **DAY, executor=executor)
-        lf.load_updates(net, page_size=50, executor=executor)
+        lf.load_events(net, **HOURS, executor=executor)
+        lf.load_updates(net, page_size=200, executor=executor)
         return net.extra_members
 
     expected = load(tmp_path / "here", None)

@@ -351,7 +351,7 @@ def test_a_range_without_objects_is_empty_and_whole(tmp_path: Path) -> None:
     ("fault", "words"),
     [
         ("truncated_object", "digest"),
-        ("corrupt_object", "digest"),
+        pytest.param("corrupt_object", "digest", marks=pytest.mark.exhaustive),
         ("foreign_object", "something other than updates"),
         ("bomb_object", "max_decompression_ratio"),
     ],
