@@ -73,6 +73,7 @@ def broken_links(pages: dict[Path, Page]) -> Iterator[str]:
                 yield f"{path.name}: {link}"
 
 
+@pytest.mark.exhaustive
 def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
     assert len(pages) > 30
     assert list(broken_links(pages)) == []
@@ -84,12 +85,14 @@ def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
     assert list(broken_links({page: Page(page)})) == ["page.html: #there", "page.html: none.html", "page.html: none.png"]
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_loaded_from_other_hosts(site: Path, pages: dict[Path, Page]) -> None:
     assert [load for page in pages.values() for load in page.loads if REMOTE.match(load)] == []
     for path in site.rglob("*.css"):
         assert not re.search(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", path.read_text(encoding="utf-8")), path.name
 
 
+@pytest.mark.exhaustive
 def test_the_sidebar_names_every_page(site: Path) -> None:
     sidebar = (
         (site / "index.html").read_text(encoding="utf-8").partition('<div class="sidebar-tree">')[2].partition("</aside>")[0]
@@ -98,6 +101,7 @@ def test_the_sidebar_names_every_page(site: Path) -> None:
     assert named == {page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md")} - {"index"}
 
 
+@pytest.mark.exhaustive
 def test_every_public_name_is_on_the_page_of_its_module(site: Path, pages: dict[Path, Page], generate: ModuleType) -> None:
     reference = import_module("reference")
     for title, module in reference.public_modules().items():
@@ -105,11 +109,13 @@ def test_every_public_name_is_on_the_page_of_its_module(site: Path, pages: dict[
         assert {f"{module.__name__}.{name}" for name in reference.public_names(module)} <= ids, title
 
 
+@pytest.mark.exhaustive
 def test_every_page_loads_the_script_of_the_site(pages: dict[Path, Page]) -> None:
     for path, page in pages.items():
         assert any(load.partition("?")[0].endswith("_static/site.js") for load in page.loads), path.name
 
 
+@pytest.mark.exhaustive
 @needs_browser
 def test_every_block_of_code_has_a_button(site: Path, tmp_path: Path) -> None:
     document, errors = opened(tmp_path, (site / "first-hour.html").as_uri())
@@ -118,12 +124,14 @@ def test_every_block_of_code_has_a_button(site: Path, tmp_path: Path) -> None:
     assert errors == []
 
 
+@pytest.mark.exhaustive
 def test_a_name_has_its_parameters(site: Path) -> None:
     page = (site / "reference" / "lf-cost.html").read_text(encoding="utf-8")
     spend = page.partition('id="ledgerframes.analysis.cost.spend"')[2].partition("</dd></dl>")[0]
     assert all(f"<strong>{name}</strong>" in spend for name in ("frames", "by", "every", "completions"))
 
 
+@pytest.mark.exhaustive
 def test_parts_of_a_page_have_names_and_the_keyboard_reaches_what_scrolls(site: Path) -> None:
     for path in site.rglob("*.html"):
         page = path.read_text(encoding="utf-8")
@@ -134,12 +142,14 @@ def test_parts_of_a_page_have_names_and_the_keyboard_reaches_what_scrolls(site: 
     assert "<h1>Search</h1>" in (site / "search.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.exhaustive
 def test_the_search_index_knows_the_pages(site: Path) -> None:
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     assert all(f'"{page.stem}"' in index for page in DOCS.glob("*.md"))
     assert "survivorship" in index
 
 
+@pytest.mark.exhaustive
 @needs_browser
 @pytest.mark.parametrize("width", [600, 1100, 1400])
 def test_a_page_is_as_wide_as_its_window(site: Path, tmp_path: Path, width: int) -> None:
@@ -154,6 +164,7 @@ def test_a_page_is_as_wide_as_its_window(site: Path, tmp_path: Path, width: int)
     assert int(measured) <= width
 
 
+@pytest.mark.exhaustive
 @needs_browser
 def test_the_search_works_from_a_file(site: Path, tmp_path: Path) -> None:
     document, errors = opened(tmp_path, f"{(site / 'search.html').as_uri()}?q=survivorship")
