@@ -17,6 +17,7 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 READS = "import rounds; rounds.WAIT = 0; from warm_reads import warm_reads; print(len(warm_reads(4_000, 1)))"  # calm or not
 
 
+@pytest.mark.exhaustive
 def test_a_store_is_made_and_read(tmp_path: Path) -> None:
     environment = {**os.environ, "BENCH_FOLDER": str(tmp_path)}
     ran = subprocess.run(
