@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,6 +12,7 @@ mpl.use("Agg")
 
 import numpy as np
 import pytest
+from cases import every_nth
 from matplotlib import pyplot as plt
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
@@ -28,6 +29,7 @@ NAMED = {
     name: (picture, make) for name, (picture, make, *_) in PICTURES.items() if picture not in ("cost.budget", "cost.anatomy")
 }
 OF_CELLS = ("reconcile.coverage", "reconcile.digests", "reconcile.bulk_totals", "reconcile.nodes", "reconcile.bounds")
+HARD = ("one", "forty", "huge", "zeros", "negative", "names")
 OF_LIFETIMES = ("state.featured", "state.super_validators")
 
 
@@ -61,8 +63,7 @@ def assert_names_have_room(ax):
     assert ax.bbox.width > whole.width * 0.3
 
 
-@pytest.mark.parametrize("case", ["one", "forty", "huge", "zeros", "negative", "names"])
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize(("name", "case"), every_nth(product(NAMED, HARD), 5))
 def test_names_overlap_nothing_on_a_wide_and_on_a_narrow_page(name, case):
     ax = draw(name, case)
     is_named = any(each.artists for each in ax.figure.axes)
