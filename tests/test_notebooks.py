@@ -20,7 +20,10 @@ LONGEST_CELL = 5
 WORDS_PER_MINUTE = 200
 WORLD = {"LEDGERFRAMES_EVENTS": "2000", "LEDGERFRAMES_DAYS": "8"}
 
-pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+# The tests of reports run theirs from top to bottom, over frozen data.
+OF_REPORTS = {report.notebook for report in REPORTS.values()}
+TO_RUN = [pytest.param(path, marks=[pytest.mark.exhaustive] if path.name in OF_REPORTS else []) for path in NOTEBOOKS]
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +33,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.loopback
+@pytest.mark.parametrize("path", TO_RUN, ids=[path.stem for path in NOTEBOOKS])
 def test_runs_from_top_to_bottom(path: Path, store: Path, tmp_path: Path) -> None:
     book = nbformat.read(path, as_version=4)
     environment = {**os.environ, **WORLD, "LEDGERFRAMES_STORE": str(store), "IPYTHONDIR": str(tmp_path / "ipython")}
@@ -42,6 +46,7 @@ def test_runs_from_top_to_bottom(path: Path, store: Path, tmp_path: Path) -> Non
     assert all(text.startswith("Fetched ") for text in progress)
 
 
+@each_notebook
 def test_is_committed_without_outputs(path: Path) -> None:
     book = nbformat.read(path, as_version=nbformat.NO_CONVERT)
     nbformat.validate(book)
@@ -52,6 +57,7 @@ def test_is_committed_without_outputs(path: Path) -> None:
         assert "execution" not in cell.metadata
 
 
+@each_notebook
 def test_has_no_long_functions(path: Path) -> None:
     code = "\n".join(cell["source"] for cell in code_cells(read_notebook(path)))
     long = [
@@ -62,6 +68,7 @@ def test_has_no_long_functions(path: Path) -> None:
     assert long == []
 
 
+@each_notebook
 def test_opens_with_a_title_and_reports_have_their_parameters(path: Path) -> None:
     book = read_notebook(path)
     assert book["cells"][0]["source"].startswith("# ")
@@ -72,16 +79,19 @@ def test_opens_with_a_title_and_reports_have_their_parameters(path: Path) -> Non
         assert names == {"since", "until", "during", *report.parameters.model_fields}
 
 
+@each_notebook
 def test_code_cells_are_short_enough_to_copy(path: Path) -> None:
     book = read_notebook(path)
     assert [cell["source"] for cell in code_cells(book) if len(cell["source"].splitlines()) > LONGEST_CELL] == []
 
 
+@each_notebook
 def test_the_text_is_read_in_five_minutes(path: Path) -> None:
     texts = [cell["source"] for cell in read_notebook(path)["cells"] if cell["cell_type"] == "markdown"]
     assert len(re.findall(r"\w+", " ".join(texts))) <= 5 * WORDS_PER_MINUTE
 
 
+@each_notebook
 def test_ends_with_the_lines_for_another_network(path: Path) -> None:
     last = read_notebook(path)["cells"][-1]["source"]
     assert last.startswith("## Now with your network")
@@ -90,6 +100,7 @@ def test_ends_with_the_lines_for_another_network(path: Path) -> None:
     assert len(code.splitlines()) == 3
 
 
+@each_notebook
 def test_runs_where_each_name_is_of_one_cell(path: Path) -> None:
     """Some notebooks find the order of cells by their names, and have no functions of IPython."""
     cells = [ast.parse(cell["source"]) for cell in code_cells(read_notebook(path))]
