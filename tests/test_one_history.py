@@ -76,6 +76,7 @@ def test_any_split_order_window_compaction_and_repair_give_one_answer(
         assert counted == frames.scan("verdicts").count_rows() == len(frames.verdicts)
 
 
+@pytest.mark.exhaustive
 def test_hourly_loads_add_up_to_one_load(tmp_path: Path) -> None:
     whole = lf.load_events(lf.connect("sandbox", store=tmp_path / "whole", **WORLD), since=START, until=END)
     net = lf.connect("sandbox", store=tmp_path / "hourly", **WORLD)
