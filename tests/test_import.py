@@ -58,7 +58,7 @@ def test_it_works_without_docstrings(tmp_path: Path) -> None:
         "day = lf.load_events(net, since='2026-11-08', until='2026-11-09')",
         "lf.plot(lf.cost.spend(day, by='participant'))",
     ]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "agg"}
+    environment = {**os.environ, "MPLBACKEND": "agg"}
     done = subprocess.run([sys.executable, "-OO", "-c", "\n".join(lines)], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
