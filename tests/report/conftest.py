@@ -45,6 +45,13 @@ def net(store: Path) -> Network:
 
 
 @pytest.fixture(scope="session")
+def net_of_weeks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    """A network with the weeks that findings compare with."""
+    with lf.connect("sandbox", events=8_000, days=37, store=tmp_path_factory.mktemp("store")) as network:
+        yield network
+
+
+@pytest.fixture(scope="session")
 def evil_net(store: Path) -> Network:
     """The same day on a network with a token, one of whose parties and validators has a script as its name."""
     frames = lf.load_events(connect(store), since=SINCE, until=UNTIL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,6 @@ from ledgerframes.report.notebook import read_notebook
 from ledgerframes.report.reward_links import REWARD_LINKS_VARIABLE, read_reward_links, write_reward_links
 
 WEEK = {"since": "2026-11-02", "until": "2026-11-09"}
-
-
-@pytest.fixture(scope="module")
-def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lf.Network]:
-    with lf.connect("sandbox", events=8_000, days=37, store=tmp_path_factory.mktemp("store")) as network:
-        yield network
 
 
 def links_of_notebook(net: lf.Network, out: Path, monkeypatch: pytest.MonkeyPatch, report: str) -> pd.DataFrame | None:
@@ -38,25 +31,25 @@ def links_of_notebook(net: lf.Network, out: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_notebook_reads_the_links_that_its_findings_needed(
-    net: lf.Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    net_of_weeks: lf.Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frames = lf.load_events(net, **WEEK)  # type: ignore[arg-type]
-    state = load_state(net, frames)
+    frames = lf.load_events(net_of_weeks, **WEEK)  # type: ignore[arg-type]
+    state = load_state(net_of_weeks, frames)
     assert state is not None
     expected = lf.reconcile.rewards(frames, **state)
-    found = links_of_notebook(net, tmp_path, monkeypatch, "activity")
+    found = links_of_notebook(net_of_weeks, tmp_path, monkeypatch, "activity")
     assert found is not None
     pd.testing.assert_frame_equal(expected, found)
     assert lf.show(found).statement == lf.show(expected).statement != ""
-    assert links_of_notebook(net, tmp_path, monkeypatch, "verdicts") is None, "no page but that on activity shows them"
+    assert links_of_notebook(net_of_weeks, tmp_path, monkeypatch, "verdicts") is None, "no page but that on activity shows them"
 
 
-def test_known_links_are_not_checked_again(net: lf.Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    frames = lf.load_events(net, **WEEK)  # type: ignore[arg-type]
-    state = load_state(net, frames)
+def test_known_links_are_not_checked_again(net_of_weeks: lf.Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = lf.load_events(net_of_weeks, **WEEK)  # type: ignore[arg-type]
+    state = load_state(net_of_weeks, frames)
     assert state is not None
-    links = check_rewards(net, frames, state)
+    links = check_rewards(net_of_weeks, frames, state)
     write_reward_links(links, tmp_path / "links.parquet")
     monkeypatch.setenv(REWARD_LINKS_VARIABLE, str(tmp_path / "links.parquet"))
     monkeypatch.setattr(lf.reconcile, "rewards", None)
-    pd.testing.assert_frame_equal(links, check_rewards(net, frames, state))
+    pd.testing.assert_frame_equal(links, check_rewards(net_of_weeks, frames, state))
