@@ -101,11 +101,12 @@ def test_the_note_counts_the_visible_rows(chromium: str, tmp_path: Path, script:
 @pytest.mark.parametrize("count", [1, 3, 4])
 def test_a_finding_stays_in_its_column(chromium: str, tmp_path: Path, count: int) -> None:
     parts = "[...document.querySelectorAll('.attention li')].map(item => item.getClientRects().length).join(' ')"
-    assert measured(chromium, attention_page(tmp_path, FINDING, count), parts, 688) == " ".join("1" * count)
-    lefts = "[...document.querySelectorAll('.attention li')].map(item => item.getBoundingClientRect())"
-    gaps = f"{lefts}.map((box, at, all) => box.left - all[0].left && box.left - all[0].right).join(' ')"
-    found = map(float, measured(chromium, attention_page(tmp_path, FINDING, count), gaps, 688).split())
-    assert all(gap == 0 or gap >= 30 for gap in found), "a bullet is not at the end of a text"
+    boxes = "[...document.querySelectorAll('.attention li')].map(item => item.getBoundingClientRect())"
+    gaps = f"{boxes}.map((box, at, all) => box.left - all[0].left && box.left - all[0].right).join(' ')"
+    both = f"{parts} + '|' + {gaps}"
+    rectangles, distances = measured(chromium, attention_page(tmp_path, FINDING, count), both, 688).split("|")
+    assert rectangles == " ".join("1" * count)
+    assert all(gap == 0 or gap >= 30 for gap in map(float, distances.split())), "a bullet is not at the end of a text"
 
 
 def test_a_shortened_id_has_the_size_of_its_sentence(chromium: str, tmp_path: Path) -> None:
