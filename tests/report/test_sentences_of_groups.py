@@ -16,8 +16,14 @@ NO_COST = "No request with a known cost in this window."
 
 
 @pytest.fixture(scope="module")
-def week() -> lf.Frames:
-    return lf.load_events(lf.connect("sandbox", events=3_000, days=14), since="2026-11-02", until="2026-11-09")
+def history(tmp_path_factory: pytest.TempPathFactory) -> lf.Frames:
+    net = lf.connect("sandbox", events=3_000, days=14, store=tmp_path_factory.mktemp("store"))
+    return lf.load_events(net, since="0001-01-01")
+
+
+@pytest.fixture(scope="module")
+def week(history: lf.Frames) -> lf.Frames:
+    return history.between("2026-11-02", "2026-11-09")
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +63,7 @@ def test_hours_of_the_week_are_none_of_the_day(week: lf.Frames) -> None:
     assert lf.show(outcomes, picture=False).statement.endswith(f"{hour} (higher).")
 
 
-def test_purchases_in_groups_of_both_do_not_say_for_whom() -> None:
-    net = lf.connect("sandbox", events=3_000, days=14)
-    history = lf.load_events(net, since="0001-01-01")
+def test_purchases_in_groups_of_both_do_not_say_for_whom(history: lf.Frames) -> None:
     single, grouped = lf.economy.purchases(history), lf.economy.purchases(history, by="buyer")
     assert grouped["for_whom"].isna().any()
     sentence = lf.show(single, picture=False).statement
@@ -187,9 +191,7 @@ def test_a_change_of_nothing_changes_nothing() -> None:
     assert lf.show(same, picture=False).statement == "No share changes. Of the window, 96.7 % is final."
 
 
-def test_providers_without_a_label_are_not_a_label(tmp_path: Path) -> None:
-    net = lf.connect("sandbox", events=3_000, days=14)
-    history = lf.load_events(net, since="0001-01-01")
+def test_providers_without_a_label_are_not_a_label(history: lf.Frames, tmp_path: Path) -> None:
     weights = lf.activity.weights(history, by="party", every=None).set_index("party")["weight"]
     file = tmp_path / "labels.csv"
     file.write_text(f"id,name,group\n{weights.index[1]},Second,second\n")
