@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import matplotlib as mpl
 
@@ -11,6 +11,7 @@ mpl.use("Agg")
 import numpy as np
 import pandas as pd
 import pytest
+from cases import every_nth
 from matplotlib import pyplot as plt
 from test_plot import START, result, texts_of
 
@@ -207,8 +208,7 @@ OVER_TIME = {
 }
 
 
-@pytest.mark.parametrize("rows", [1, 40, 200])
-@pytest.mark.parametrize("name", OVER_TIME)
+@pytest.mark.parametrize(("name", "rows"), every_nth(product(OVER_TIME, [200, 40, 1]), 2))
 def test_groups_over_time_are_panels_and_no_tangle_of_lines(name, rows):
     figure, by = OVER_TIME[name]
     frame = result(figure, by, over_time=True)(rows)
