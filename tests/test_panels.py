@@ -222,3 +222,10 @@ def test_groups_over_time_are_panels_and_no_tangle_of_lines(name, rows):
     ax = plot(frame, picture=figure)
     assert ax.get_legend() is None and 1 <= len(ax.child_axes) <= MAX_PANELS
     assert_nothing_overlaps(ax)
+
+
+def test_panels_without_a_value_are_a_sentence():
+    frame = result("cost.overhead", "participant", over_time=True)(16)
+    ax = plot(frame.assign(share=np.nan), picture="cost.overhead")
+    assert "No value is known in this window." in texts_of(ax)
+    assert not ax.child_axes and ax.get_title(loc="left").startswith("Share of envelopes without views")

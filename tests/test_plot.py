@@ -1263,3 +1263,9 @@ def test_bad_days_and_spikes_have_their_numbers():
     assert texts_on(plot(spike, picture="cost.spend")) == {f"{start}, 776.0 kB"}
     flat = costs.assign(total_traffic_cost=pd.array([700_000, 776_000, None], dtype="Int64"))
     assert texts_on(plot(flat, picture="cost.spend")) == set()
+
+
+def test_a_party_without_a_known_amount_has_no_zero():
+    frame = result("economy.leaderboard")(3)
+    ax = plot(frame.assign(amount=frame["amount"].where([True, False, True])), picture="economy.leaderboard")
+    assert [text for text in texts_of(ax) if text == "unknown" or text.startswith("0")] == ["unknown"]

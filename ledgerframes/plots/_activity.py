@@ -176,7 +176,7 @@ def _top_label(name: str) -> str:
     return "largest party" if number == "1" else f"{number} largest"
 
 
-@draws("activity.lorenz", "Distribution of activity over parties", empty=NO_RECORD)
+@draws("activity.lorenz", "Distribution of activity over parties", empty=NO_RECORD, column="cumulative_share")
 def activity_lorenz(chart: Chart) -> None:
     """Draw the Lorenz curve of the activity of all parties.
 

@@ -50,12 +50,13 @@ def economy_leaderboard(chart: Chart) -> None:
     chart.notes += [f"Unknown parties: {r.percent(share)}" for share in unknown["share"].dropna()]
     visible = known.sort_values(["rank", "party"]).head(r.MAX_ROWS)
     labels = [f"{row.rank}  {r.label(row.party)}" for row in visible.itertuples()]
-    of, amounts = str(chart.frame.attrs.get("of")), np.nan_to_num(r.numbers(visible["amount"]))
+    of, amounts = str(chart.frame.attrs.get("of")), r.numbers(visible["amount"])
     to_text = c.size if of == BYTES else _amount
-    s.bars(chart, labels, amounts, [f"{to_text(float(row['amount']))}{_share_and_change(row)}" for _, row in visible.iterrows()])
+    texts = [to_text(amount) + _share_and_change(row) for amount, (_, row) in zip(amounts, visible.iterrows(), strict=True)]
+    s.bars(chart, labels, amounts, texts)
     title, quantity = RANKED.get(of, ("Parties with the largest amounts", "Amount (coin or bytes)"))
     if of == BYTES:
-        c.bytes_axis(chart.ax.xaxis, float(amounts.max(initial=0)), quantity)
+        c.bytes_axis(chart.ax.xaxis, float(np.nanmax(amounts, initial=0)), quantity)
     else:
         c.number_axis(chart.ax.xaxis, quantity, c.plain, steps=c.ROUND_STEPS)
     omitted = f"The first {len(visible):,} of {len(known):,}" if len(known) > len(visible) else ""

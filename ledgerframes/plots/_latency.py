@@ -233,7 +233,7 @@ def verdict_head_of_line(chart: Chart) -> None:
     >>> ax = lf.plot(lf.verdict.head_of_line(day))
     """
     ax, frame = chart.ax, chart.frame
-    if frame["victims"].isna().any():
+    if frame[["victims", "added"]].isna().any(axis=None):
         return chart.show_message(IN_DOUBT)
     added, times = chart.numbers("added"), c.time_numbers(frame["record_time"])
     codes, names = pd.factorize(frame["submitting_participant_uid"], use_na_sentinel=False)

@@ -141,7 +141,7 @@ def reconcile_supply(chart: Chart) -> None:
     >>> ax = lf.plot(lf.reconcile.supply(frames, base=None, until="2026-11-09"))
     """
     names = ["opening", "minted", "burned", "fees", "closing_expected", "closing_found"]
-    if chart.frame[names].isna().any(axis=None) or chart.frame.empty:
+    if chart.frame[[*names, "unexplained", "locked", "owned_by_dso"]].isna().any(axis=None) or chart.frame.empty:
         return chart.show_message("An amount is unknown, so the coin cannot be added up.")
     row = chart.frame.iloc[0]
     opening, minted, burned, fees, expected, actual = (float(row[name]) for name in names)

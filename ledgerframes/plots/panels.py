@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 OWN_LINE = "_own"  # label of the line of a panel's own group, among the others of the panel
+NO_VALUE = "No value is known in this window."
 MAX_PANELS = 12
 MAX_COLUMNS = 4
 MAX_TICKS = 3  # of each axis
@@ -49,9 +50,13 @@ def panels(
 ) -> Mapping[str, Axes]:
     """Draw a panel for each of the first columns of a table, and return them by column.
 
-    A text stands at the values that `marks` has, or else at the highest one. `around` is a gray line in each panel.
+    A text stands at the values that `marks` has, or else at the highest one. `around` is a gray line in each panel. Without
+    a value, a sentence stands instead of the panels.
     """
     drawn = table.dropna(axis="columns", how="all")
+    if drawn.empty:
+        c.draw_message(chart.ax, NO_VALUE)
+        return {}
     visible = drawn.iloc[:, :MAX_PANELS]
     highest = float(np.nanmax(visible.to_numpy(), initial=low))
     set_axis(chart.ax.yaxis, highest)
