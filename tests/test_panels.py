@@ -18,6 +18,7 @@ from test_plot import START, result, texts_of
 from ledgerframes import plot
 from ledgerframes.plots.panels import MAX_PANELS, OWN_LINE, arrange
 from ledgerframes.report.alt_texts import describe_figure
+from ledgerframes.report.cells import shorten
 from ledgerframes.report.pictures import draw_pictures
 
 DAYS = 7
@@ -229,3 +230,11 @@ def test_panels_without_a_value_are_a_sentence():
     ax = plot(frame.assign(share=np.nan), picture="cost.overhead")
     assert "No value is known in this window." in texts_of(ax)
     assert not ax.child_axes and ax.get_title(loc="left").startswith("Share of envelopes without views")
+
+
+@pytest.mark.parametrize("groups", [2, 12])
+def test_panels_have_the_names_of_tables_in_two_lines(groups):
+    ax = plot(rates(groups), picture="verdict.outcomes")
+    assert names_of(ax)[0] == f"alder-validator-0::\n{ID.removeprefix('::')}"
+    assert names_of(ax)[0].replace("\n", "") == shorten("alder-validator-0::1220" + "ab" * 32)
+    assert_nothing_overlaps(ax)

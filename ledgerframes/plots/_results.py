@@ -18,9 +18,9 @@ import pandas as pd
 from ledgerframes.plots._fonts import visible_letters
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import WEEKDAYS, pluralize
+from ledgerframes.texts.short_names import break_before_fingerprints, shorten_name, without_middle
 
 MAX_LABEL = 38
-FINGERPRINT = re.compile(r"::\w{6}…\w{4}")
 MAX_BARS = 15
 MAX_ROWS = 25
 OTHER = "other"
@@ -68,30 +68,21 @@ def label(text: object, max_length: int = MAX_LABEL) -> str:
     """Return a text of the network as a safe label, without the middle of long ids and names."""
     if not isinstance(text, str):
         return "unknown"
-    text = visible_letters(text)
-    party = re.fullmatch(r"(.*)::(\w{6})\w{2,}(\w{4})", text)
-    if party:
-        text = f"{_cut(party[1], max_length - 13)}::{party[2]}…{party[3]}"
-    return _cut(text, max_length).replace("$", r"\$")
+    return shorten_name(visible_letters(text), max_length).replace("$", r"\$")
 
 
 def shorten(labels: Sequence[str], max_length: int) -> list[str]:
-    """Return labels, those that are longer without fingerprints and middles.
+    r"""Return labels, those that are longer with the fingerprint in a new line.
+
+    A line that is still longer loses its middle.
 
     >>> shorten(["alder-validator-1::1220d8…bf95", "Halcyon::12208c…9afb"], 20)
-    ['alder-validator-1', 'Halcyon']
+    ['alder-validator-1::\n1220d8…bf95', 'Halcyon::\n12208c…9afb']
     """
     texts = [label.replace(r"\$", "$") for label in labels]
     if any(len(text) > max_length for text in texts):
-        texts = [FINGERPRINT.sub("", text) for text in texts]
-    return [_cut(text, max_length).replace("$", r"\$") for text in texts]
-
-
-def _cut(text: str, max_length: int) -> str:
-    if len(text) <= max_length:
-        return text
-    half = (max_length - 1) // 2
-    return f"{text[:half]}…{text[-half:]}"
+        texts = [break_before_fingerprints(text) for text in texts]
+    return ["\n".join(without_middle(line, max_length) for line in text.split("\n")).replace("$", r"\$") for text in texts]
 
 
 def number_repeated(labels: Sequence[str]) -> list[str]:

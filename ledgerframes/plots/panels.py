@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._chart import MAX_MARKERS, Chart
 from ledgerframes.plots._shapes import line
+from ledgerframes.texts.short_names import break_before_fingerprints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,7 @@ MAX_COLUMNS = 4
 MAX_TICKS = 3  # of each axis
 MAX_MARKED_TEXTS = 14  # positions of a panel, on each of which a text has room
 LEFT, BELOW, NAME, GAP = 36, 16, 20, 30  # printer's points for the labels of ticks, the name of a panel, and between two
+NAME_LINE = 10  # printer's points of each further line of a name
 TICK_SIZE = 7
 DIGIT_WIDTH = 0.64 * TICK_SIZE
 MIN_WIDTH = 95  # of a panel, in printer's points
@@ -78,10 +80,11 @@ def panels(
     width = c.width(chart.ax) - _label_width(chart.ax)
     columns = column_count(len(of_columns), width)
     letters = int((width - GAP * columns) / columns / c.NOTE_SIZE / c.LETTER_WIDTH)
-    for panel, name in zip(of_columns.values(), r.number_repeated(r.shorten([*of_columns], letters)), strict=True):
+    names = r.shorten([break_before_fingerprints(name) for name in of_columns], letters)
+    for panel, name in zip(of_columns.values(), r.number_repeated(names), strict=True):
         panel.set_title(name, loc="left", fontsize=c.NOTE_SIZE, pad=4)
     arrange(chart.ax, columns)
-    chart.set_height(height(len(of_columns), columns))
+    chart.set_height(height(chart.ax, columns))
     chart.notes.append(r.omitted_note(len(drawn.columns) - MAX_PANELS, MAX_PANELS))
     chart.notes.append(r.without_value_note([str(name) for name, is_empty in table.isna().all().items() if is_empty]))
     return of_columns
@@ -128,6 +131,7 @@ class Locator:
     columns: int
     rows: int
     left: float
+    name: float
 
     def __call__(self, panel: object, renderer: object) -> Bbox:
         """Return the position as a part of the figure, for matplotlib."""
@@ -136,9 +140,9 @@ class Locator:
         box, point = self.parent.bbox, self.parent.figure.dpi / 72  # pixels
         row, column = divmod(self.number, self.columns)
         width = (box.width - (self.left + GAP * (self.columns - 1)) * point) / self.columns
-        height = max((box.height - BELOW * point) / self.rows - NAME * point, 1)
+        height = max((box.height - BELOW * point) / self.rows - self.name * point, 1)
         left = box.x0 + self.left * point + column * (width + GAP * point)
-        position = Bbox.from_bounds(left, box.y1 - (row + 1) * (height + NAME * point), max(width, 1), height)
+        position = Bbox.from_bounds(left, box.y1 - (row + 1) * (height + self.name * point), max(width, 1), height)
         return position.transformed(self.parent.figure.transSubfigure.inverted())
 
 
@@ -149,8 +153,9 @@ def arrange(ax: Axes, columns: int) -> None:
     """
     count = len(ax.child_axes)
     left = _label_width(ax) if count else LEFT
+    name = NAME + _further_lines(ax) * NAME_LINE
     for number, panel in enumerate(ax.child_axes):
-        panel.set_axes_locator(Locator(ax, number, columns, -(-count // columns), left))
+        panel.set_axes_locator(Locator(ax, number, columns, -(-count // columns), left, name))
         panel.tick_params(labelleft=number % columns == 0, labelbottom=number + columns >= count)
         panel.xaxis.get_offset_text().set_visible(number == count - 1)
 
@@ -167,9 +172,16 @@ def column_count(count: int, width: float) -> int:
     return max(1, min(count, MAX_COLUMNS, int(width // (MIN_WIDTH + GAP))))
 
 
-def height(count: int, columns: int) -> float:
-    """Return the height of a figure with so many panels in so many columns, in inches."""
-    return max(MIN_HEIGHT, AROUND_ROWS + ROW_HEIGHT * -(-count // columns))
+def height(ax: Axes, columns: int) -> float:
+    """Return the height of a figure for the panels of axes in so many columns, in inches."""
+    row_height = ROW_HEIGHT + _further_lines(ax) * NAME_LINE / 72
+    return max(MIN_HEIGHT, AROUND_ROWS + row_height * -(-len(ax.child_axes) // columns))
+
+
+def _further_lines(ax: Axes) -> int:
+    """Return how many lines the longest name of a panel has after the first one."""
+    panels = cast("list[Axes]", ax.child_axes)
+    return max((panel.get_title(loc="left").count("\n") for panel in panels), default=0)
 
 
 def _clear(ax: Axes) -> None:

@@ -59,9 +59,14 @@ def _sentences(ax: Axes) -> Iterator[str]:
 def _panels(ax: Axes) -> list[str]:
     """Return the names and ranges of the first panels inside axes."""
     panels = cast("list[Axes]", ax.child_axes)
-    texts = [f"{panel.get_title(loc='left')} {_of_panel(panel)}".strip() for panel in panels]
+    texts = [f"{panel_name(panel)} {_of_panel(panel)}".strip() for panel in panels]
     more = [f"{len(texts) - MAX_SERIES} more panels"] if len(texts) > MAX_SERIES else []
     return [*texts[:MAX_SERIES], *more]
+
+
+def panel_name(panel: Axes) -> str:
+    """Return the name of a panel in one line, as its text breaks within an id."""
+    return panel.get_title(loc="left").replace("\n", "")
 
 
 def _of_panel(panel: Axes) -> str:

@@ -21,7 +21,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES, RANKINGS
 from ledgerframes.plots.checks import check_result, require_no_index, with_times_in_utc
-from ledgerframes.report.cells import is_measured, shorten_fingerprints, units_of
+from ledgerframes.report.cells import is_measured, units_of
 from ledgerframes.report.day_bars import MAX_DAYS, PERIOD, DayBars
 from ledgerframes.report.order import describe_order
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
@@ -29,6 +29,7 @@ from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
 from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.short_names import shorten_fingerprints
 from ledgerframes.values.decimals import is_integer
 
 if TYPE_CHECKING:

@@ -18,10 +18,8 @@ from ledgerframes.analysis.figures import SHARE
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
+from ledgerframes.texts.short_names import SHORT_FINGERPRINT, SHORT_NAME, shorten_fingerprints, without_middle
 
-FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
-SHORT_FINGERPRINT = re.compile(r"::\w{6}…\w{4}\b")
-SHORT_NAME = re.compile(r".*::\w{6}…\w{4}", re.DOTALL)
 UNITS_OF_SENTENCES = r"[kMGT]B|bytes?|weighted|µs|m?s|min|h|hours?|days?|weeks?|points?|coin|USD|participants?"
 SPACE_OF_UNIT = re.compile(rf"(?<=\d) (?=%|(?:{UNITS_OF_SENTENCES})\b)")
 LEFT = ' style="text-align: left"'  # For notebooks, which align all cells right. Pages of reports have another style.
@@ -262,7 +260,7 @@ def shorten(text: str, max_length: int = MAX_TEXT) -> str:
     names = text.split(", ")
     if all(SHORT_NAME.fullmatch(name) for name in names):
         return _first_names(names, max_length)
-    return _without_middle(SHORT_FINGERPRINT.sub("", text), max_length)
+    return without_middle(SHORT_FINGERPRINT.sub("", text), max_length)
 
 
 def _short_id(match: re.Match[str]) -> str:
@@ -278,13 +276,7 @@ def _first_names(names: Sequence[str], max_length: int) -> str:
         return fitting[-1]
     name, separator, fingerprint = texts[0].rpartition("::")
     end = separator + fingerprint
-    return _without_middle(name, max_length - len(end)) + end
-
-
-def _without_middle(text: str, max_length: int) -> str:
-    """Return a text whose middle is omitted if it is too long."""
-    end = (max_length - 1) // 2
-    return text if len(text) <= max_length else f"{text[: max_length - 1 - end]}…{text[-end:]}"
+    return without_middle(name, max_length - len(end)) + end
 
 
 def keep_together(text: str) -> str:
@@ -294,11 +286,6 @@ def keep_together(text: str) -> str:
     ['12.5\xa0%', 'of', '80,', '776\xa0kB,', '5\xa0bytes', 'away']
     """
     return SPACE_OF_UNIT.sub("\N{NO-BREAK SPACE}", text)
-
-
-def shorten_fingerprints(text: str) -> str:
-    """Return a text whose fingerprints of parties have no middle."""
-    return FINGERPRINT.sub(r"::\1…\2", text)
 
 
 # -- units --------------------------------------------------------------------------------------------------------------

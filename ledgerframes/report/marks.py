@@ -32,6 +32,7 @@ from ledgerframes.report.alt_texts import (
     end_texts,
     has_times,
     horizontal_bars,
+    panel_name,
     position_text,
     row_names,
     without_escapes,
@@ -170,7 +171,7 @@ def _columns(ax: Axes, parent: Axes, series: Sequence[Series]) -> Iterator[Mark]
             at = values.setdefault(positions.setdefault(round(x, DECIMALS), x), {})
             if np.isfinite(y):
                 at[each.name] = _value_text(ax.yaxis, y, label)
-    panel = "" if ax is parent else f"{ax.get_title(loc='left')}\n"
+    panel = "" if ax is parent else f"{panel_name(ax)}\n"
     for x, span in zip(sorted(values), _spans(ax, sorted(values)), strict=True):
         yield Mark(ax, _text(panel + _position_text(ax, parent, x), [*values[x].items()] or [("", NO_VALUE)]), x=span)
 

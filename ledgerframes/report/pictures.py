@@ -25,6 +25,7 @@ from ledgerframes.report.alt_texts import bar_containers, describe_drawn
 from ledgerframes.report.marks import find_marks, locate_marks
 from ledgerframes.report.page import MARKS, NARROW_SVG, SVG, figure_caption
 from ledgerframes.texts.control_characters import escape_html as escape
+from ledgerframes.texts.short_names import break_before_fingerprints
 
 NO_METADATA = ("Creator", "Date", "Format", "Type")  # all that matplotlib would write
 SVG_DPI = 72
@@ -40,9 +41,8 @@ LEGEND_ROW_HEIGHT = 0.2
 MAX_LABEL = 22
 MAX_SHARE = 0.85  # of the axis, for a text
 MAX_CENTERED_LABEL = 30  # characters of the label of an axis that starts in the middle of a picture
-# Characters that stay at the end of a shortened label, the first that keep all labels distinct. The id of a party begins with
-# its name, and a kind of request ends with its choice.
-ID_ENDS = (2, 4, 6, 8)
+# Characters that stay at the end of a shortened line, the first that keep all labels distinct: a kind of request ends with its
+# choice.
 KIND_ENDS = (14, 16, 12, 10)
 COUNT = re.compile(r" \([^()]+\)$")  # at the end of a label, never shortened
 
@@ -245,7 +245,7 @@ def _arrange_panels(ax: Axes) -> float:
     """Place the panels of axes in fewer columns, and return the height that they need."""
     columns = min(NARROW_COLUMNS, len(ax.child_axes)) or 1
     arrange(ax, columns)
-    return panels_height(len(ax.child_axes), columns)
+    return panels_height(ax, columns)
 
 
 def _move_below(figure: Figure, legend: Any) -> None:
@@ -268,15 +268,15 @@ def _shorten_row_labels(ax: Axes) -> None:
 
 
 def _shorten(labels: list[str]) -> list[str]:
-    """Shorten the lines of labels in their middle, so that different labels stay different.
+    r"""Shorten the lines of labels in their middle, so that different labels stay different.
 
     >>> _shorten(["Splice.DsoRules.DsoRules_ConfirmAction", "Splice.DsoRules.DsoRules_ExecuteConfirmedAction"])
     ['Splice.…_ConfirmAction', 'Splice.…onfirmedAction']
     >>> _shorten(["alder-validator-1::1220d8…bf95 (1,269)"])
-    ['alder-valid…95 (1,269)']
+    ['alder-validator-1::\n1220d8…bf95 (1,269)']
     """
-    shortened = labels
-    for end in ID_ENDS if any("::" in label for label in labels) else KIND_ENDS:
+    labels = shortened = [break_before_fingerprints(label) for label in labels]
+    for end in KIND_ENDS:
         shortened = ["\n".join(_shorten_line(line, end) for line in label.split("\n")) for label in labels]
         if len(set(shortened)) == len(set(labels)):
             break

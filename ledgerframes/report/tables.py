@@ -18,12 +18,13 @@ import pyarrow.parquet as pq
 from ledgerframes.errors import UsageError
 from ledgerframes.export import write_csv
 from ledgerframes.report import day_bars
-from ledgerframes.report.cells import LEFT, Column, Units, keep_together, shorten_fingerprints, units_of
+from ledgerframes.report.cells import LEFT, Column, Units, keep_together, units_of
 from ledgerframes.report.day_bars import DayBars
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
 from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.short_names import shorten_fingerprints
 
 TABLES_VARIABLE = "LEDGERFRAMES_REPORT_TABLES"
 TABLE_METADATA = "ledgerframes_table"  # of an output, with the name of the table's files
