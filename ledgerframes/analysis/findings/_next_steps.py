@@ -62,7 +62,8 @@ def next_step_of(row: Any, frames: Frames) -> str:
     if row.what == BALANCE:
         return f"Buy traffic before {row.until:%Y-%m-%d %H:%M} UTC."
     if row.what == ONE_COST:
-        return "Ask its participant what it was for."
+        payer = f"participant {escape_control(row.payer)}" if isinstance(row.payer, str) else "its participant"
+        return f"Ask {payer} what it was for."
     if row.what == COST and row.value < row.before:
         return NO_ACTION
     if row.subject in ("day", "hour"):
