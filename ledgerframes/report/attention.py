@@ -96,7 +96,7 @@ def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str], *, has_ot
     if findings.empty:
         return ""
     names = listing([what for what in absent if (findings["what"] == what).any()])
-    count = f"{len(findings):,} of them {'is' if len(findings) == 1 else 'are'}"
-    if not has_others:
-        count = "It is" if len(findings) == 1 else "All are"
-    return f"{count} on {names}, as the weekly report says."
+    if has_others:
+        return f"{len(findings):,} of them {'is' if len(findings) == 1 else 'are'} on {names}, as the weekly report says."
+    subject = "It is" if len(findings) == 1 else "They are"
+    return f"{subject} not on the subject of this page but on {names}, and the weekly report says what to do."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from ledgerframes.report.page import LINKS_END, LINKS_START, render_template
+from ledgerframes.report.page import LINKS_END, LINKS_START, WEEKLY_LINK_END, WEEKLY_LINK_START, render_template
 from ledgerframes.report.publish import PAGE
 from ledgerframes.values.windows import Window
 
@@ -43,3 +43,9 @@ class Links:
 def render_links(links: Links) -> str:
     """Return the part of a page that has its links to other pages."""
     return render_template("links.html.j2", links=links, start=LINKS_START, end=LINKS_END).strip()
+
+
+def render_weekly_link(links: Links) -> str:
+    """Return the part of a page that has its link to the findings of the weekly report."""
+    link, start, end = dict(links.tabs).get("weekly"), WEEKLY_LINK_START, WEEKLY_LINK_END
+    return render_template("weekly_link.html.j2", link=link, start=start, end=end).strip()

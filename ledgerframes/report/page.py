@@ -44,7 +44,9 @@ MAX_ANCHOR = 60
 LONG_ID = re.compile(r"((?<=::)[0-9a-f]{6}|\b[0-9a-f]{12})([0-9a-f]{24,})([0-9a-f]{4})\b")
 END_OF_LEAD = re.compile(r"(?=[,.]\s|[,.]?\Z)")  # of what is unusual in a finding, which is before what is usual
 ALT = "A plot without a description"
-LINKS_START, LINKS_END = "<!-- links -->", "<!-- end of links -->"  # which each later run writes again
+# Between each two, a later run writes the links to other pages again.
+LINKS_START, LINKS_END = "<!-- links -->", "<!-- end of links -->"
+WEEKLY_LINK_START, WEEKLY_LINK_END = "<!-- weekly link -->", "<!-- end of weekly link -->"
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
 ALLOWED_ELEMENTS = {
     *("table", "caption", "thead", "tbody", "tr", "th", "td"),
@@ -137,6 +139,8 @@ def render(book: Notebook, run: dict[str, Any], *, is_folded: bool = False) -> s
         is_folded=is_folded,
         links_start=LINKS_START,
         links_end=LINKS_END,
+        weekly_link_start=WEEKLY_LINK_START,
+        weekly_link_end=WEEKLY_LINK_END,
     )
 
 

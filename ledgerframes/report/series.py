@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ledgerframes.report.links import Links, Published, render_links
-from ledgerframes.report.page import LINKS_END, LINKS_START
+from ledgerframes.report.links import Links, Published, render_links, render_weekly_link
+from ledgerframes.report.page import LINKS_END, LINKS_START, WEEKLY_LINK_END, WEEKLY_LINK_START
 from ledgerframes.report.publish import PAGE, ReportDir, replace_text
 from ledgerframes.report.registry import REPORTS
 from ledgerframes.report.runs import report_names
@@ -38,7 +38,7 @@ def write_links(out: Path) -> None:
     for run in runs:
         page = out / run.report / run.key / PAGE
         try:
-            _replace_links(page, render_links(newest.links_of(run)))
+            _replace_links(page, newest.links_of(run))
         except OSError as problem:
             # The page itself is there, which matters more.
             logger.warning("links_not_written path=%s error=%s", page, problem.strerror)
@@ -85,12 +85,16 @@ def window_of(run: dict[str, Any]) -> Window:
     return Window(*(instant(run["window"][name]) for name in ("since", "until")))
 
 
-def _replace_links(page: Path, links: str) -> None:
-    """Replace the part of a page that has its links, unless it has none or they are the same."""
+def _replace_links(page: Path, links: Links) -> None:
+    """Replace the links of a page, unless it has none or they are the same."""
+    parts = ((LINKS_START, render_links(links), LINKS_END), (WEEKLY_LINK_START, render_weekly_link(links), WEEKLY_LINK_END))
     with page.open("rb") as file:
         head = file.read(HEAD_BYTES).decode("utf-8", errors="ignore")
-    if LINKS_START not in head or links in head:
+    changed = [part for part in parts if part[0] in head and part[1] not in head]
+    if not changed:
         return
-    before, _, rest = page.read_text(encoding="utf-8").partition(LINKS_START)
-    _, _, after = rest.partition(LINKS_END)
-    replace_text(page, before + links + after)
+    text = page.read_text(encoding="utf-8")
+    for start, part, end in changed:
+        before, _, rest = text.partition(start)
+        text = before + part + rest.partition(end)[2]
+    replace_text(page, text)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ledgerframes.report.overview import days_of, write_overview
-from ledgerframes.report.page import LINKS_END, LINKS_START
+from ledgerframes.report.page import LINKS_END, LINKS_START, WEEKLY_LINK_END, WEEKLY_LINK_START
 from ledgerframes.report.publish import ReportDir
 from ledgerframes.report.sparklines import sparkline
 
@@ -75,6 +75,16 @@ def test_reports_of_one_window_are_tabs(out: Path) -> None:
     page = (out / "weekly" / "w2" / "index.html").read_text(encoding="utf-8")
     tabs = re.findall(r"<li>(.*?)</li>", page)
     assert tabs == ['<span aria-current="page">weekly</span>', '<a href="../../verdicts/v2/index.html">verdicts</a>']
+
+
+def test_findings_on_other_pages_lead_to_the_weekly_report(out: Path) -> None:
+    pages = [out / "verdicts" / "v2" / "index.html", out / "weekly" / "w1" / "index.html"]
+    for page in pages:
+        page.write_text(f"{page.read_text(encoding='utf-8')}<p>2 findings.{WEEKLY_LINK_START}{WEEKLY_LINK_END}</p>", "utf-8")
+    write_overview(out)
+    link = '<a href="../../weekly/w2/index.html#needs-attention">Needs attention in the weekly report</a>'
+    ends = [page.read_text(encoding="utf-8").partition("<p>2 findings.")[2] for page in pages]
+    assert ends == [f"{WEEKLY_LINK_START}{text}{WEEKLY_LINK_END}</p>" for text in (f" {link}", "")]
 
 
 def test_a_link_leads_to_the_newest_run_of_its_window(out: Path) -> None:
