@@ -14,7 +14,15 @@ from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.key_figure import BALANCE, OWN_COST, KeyFigure, new_figure
 from ledgerframes.report.prices import Prices
-from ledgerframes.report.summary.balance import bill_of, cases_of, days_left, describe_band, forecast_balance, owner_of
+from ledgerframes.report.summary.balance import (
+    bill_of,
+    cases_of,
+    days_left,
+    describe_band,
+    forecast_balance,
+    owner_of,
+    time_to_buy,
+)
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import signed_percent
 from ledgerframes.report.summary.traffic import is_same_coverage
@@ -50,7 +58,7 @@ def balance_left(periods: Periods) -> KeyFigure | None:
     except CoverageError:
         return None
     amount = f"{printing.size(row.balance)} of {shorten(owner_of(periods))}"
-    return new_figure(BALANCE, days_left(row), " · ".join([amount, _end(row)]))
+    return new_figure(BALANCE, days_left(row), " · ".join(filter(None, [amount, _end(row), time_to_buy(row)])))
 
 
 def _end(row: Any) -> str:

@@ -186,6 +186,7 @@ def test_a_balance_that_ends_within_the_week_is_said_first() -> None:
         assert first["term"] == "Traffic balance"
         ends = f"from {row.runs_dry_first:%Y-%m-%d} to {row.runs_dry_last:%Y-%m-%d}, in 4 of 5 cases."
         assert f"A balance of {size_of(balance)} ends {ends}" in first["text"]
+        assert first["text"].endswith(f" Buy traffic before {row.runs_dry_first:%Y-%m-%d %H:%M} UTC.")
         assert ("within 7 days" in first["text"]) == is_soon == (row.runs_dry_first <= WEEK.until + 7 * DAY)
     assert summarize(["balance"], Periods(after, None, weeks=weeks), Prices()) == []
     short = Periods(after, None, weeks=after, balance=1_000, participant=payer)

@@ -130,7 +130,7 @@ NO_BAND = "A week of the history has no burn, so there is no band."
 @pytest.mark.parametrize(
     ("middle", "factor", "text"),
     [
-        (pd.Timestamp(START), math.nan, f"ends on 2026-11-08 at mean burn. {NO_BAND}"),
+        (pd.Timestamp(START), math.nan, f"ends on 2026-11-08 at mean burn. {NO_BAND} Buy traffic before 2026-11-08 00:00 UTC."),
         (pd.NaT, math.nan, f"ends after more than a year at mean burn. {NO_BAND}"),
         (pd.NaT, 1.2, "lasts more than a year, in 9 of 10 cases."),
     ],

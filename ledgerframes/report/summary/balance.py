@@ -88,7 +88,7 @@ def _runway(periods: Periods) -> list[Statement]:
 
 
 def describe_runway(forecast: pd.DataFrame) -> str:
-    """Return when a traffic balance ends, and whether that can be within 7 days.
+    r"""Return when a traffic balance ends, and before when to buy traffic.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     Returns
     -------
     str
-        A sentence on the ends of the band, and another one if the earliest is within 7 days.
+        A sentence on the ends of the band, one if the earliest is within 7 days, and one with the time to buy traffic.
 
     Examples
     --------
@@ -108,18 +108,21 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
     >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
     >>> balance = lf.TrafficBalance(200_000, "2026-11-09")
-    >>> describe_runway(lf.cost.runway_summary(frames, participant=payer, balance=balance))
-    'A balance of 200 kB ends from 2026-11-09 to 2026-11-10, in 4 of 5 cases. The earliest of these ends is within 7 days.'
+    >>> text = describe_runway(lf.cost.runway_summary(frames, participant=payer, balance=balance))
+    >>> print(text.replace(". ", ".\n"))
+    A balance of 200 kB ends from 2026-11-09 to 2026-11-10, in 4 of 5 cases.
+    The earliest of these ends is within 7 days.
+    Buy traffic before 2026-11-09 22:00 UTC.
     """
     (row,) = iter_rows(forecast)
     amount = f"A balance of {printing.size(row.balance)}"
     first, middle = row.runs_dry_first, row.runs_dry_middle
     if pd.isna(row.factor):
         end = f"after {LONG}" if pd.isna(middle) else f"on {middle:%Y-%m-%d}"
-        return f"{amount} ends {end} at mean burn. A week of the history has no burn, so there is no band.{_soon(row, middle)}"
+        return f"{amount} ends {end} at mean burn. A week of the history has no burn, so there is no band.{_step(row, middle)}"
     if pd.isna(first):
         return f"{amount} lasts {LONG}, in {cases_of(row)}."
-    return f"{amount} {describe_band(row)}.{_soon(row, first)}"
+    return f"{amount} {describe_band(row)}.{_step(row, first)}"
 
 
 def describe_length(forecast: pd.DataFrame) -> str:
@@ -157,5 +160,13 @@ def cases_of(row: Any) -> str:
     return "9 of 10 cases" if pd.isna(row.runs_dry_first) else "4 of 5 cases"
 
 
-def _soon(row: Any, end: pd.Timestamp) -> str:
-    return " The earliest of these ends is within 7 days." if end - row.balance_at <= SOON else ""
+def time_to_buy(row: Any) -> str:
+    """Return before when to buy traffic, empty if the balance lasts more than a year."""
+    end = row.runs_dry_middle if pd.isna(row.factor) else row.runs_dry_first
+    return "" if pd.isna(end) else f"buy traffic before {end:%Y-%m-%d %H:%M} UTC"
+
+
+def _step(row: Any, end: pd.Timestamp) -> str:
+    soon = " The earliest of these ends is within 7 days." if end - row.balance_at <= SOON else ""
+    step = time_to_buy(row)
+    return f"{soon} {step[0].upper()}{step[1:]}." if step else soon
