@@ -192,7 +192,8 @@ def test_a_bad_day_costs_what_its_requests_cost() -> None:
     low, high = (f"{100 * row[name]:.1f} %" for name in ("usual_low", "usual_high"))
     assert row["sentence"] == (
         f"Wednesday 2026-11-04: {100 * row['value']:.1f} % of the decided requests were rejected, usually {low} to {high}. "
-        f"The rejections above the usual cost {printing.size(effect)} ({effect * 50 / 10**6:,.2f} USD)."
+        f"The rejections above the usual cost {printing.size(effect)} "
+        f"({effect * 50 / 10**6:,.2f} USD on the bills of the submitting participants)."
     )
     assert row["usual_low"] < 1 / 6 < row["usual_high"] < row["value"]
 
@@ -270,6 +271,13 @@ def test_a_costly_kind_is_named() -> None:
         f"Kind Main:Asset/Split: the median request costs {row['value']:,.0f} bytes, usually {low:,} to {high:,}. "
         f"That is {printing.size(row['effect_bytes'])} more than usual."
     )
+
+
+def test_the_bill_of_a_finding_on_one_participant_is_its_own() -> None:
+    giant = found(
+        lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event], price=lf.TrafficPrice("50", "USD/MB")
+    ).iloc[0]
+    assert f"({giant['effect_usd']:,.2f} USD on the bill of this participant) more." in giant["sentence"]
 
 
 def test_a_giant_request_comes_first() -> None:

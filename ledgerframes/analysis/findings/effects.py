@@ -18,9 +18,15 @@ def describe_effect(row: Any) -> str:
     """
     if pd.isna(row.effect_bytes) or row.effect_bytes == 0:
         return ""
-    price = "" if pd.isna(row.effect_usd) else f" ({abs(row.effect_usd):,.2f} USD)"
+    price = "" if pd.isna(row.effect_usd) else f" ({abs(row.effect_usd):,.2f} USD on {_bill(row)})"
     size = f"{printing.size(abs(row.effect_bytes))}{price}"
     if row.what == REJECTIONS:
         return f" The rejections above the usual cost {size}."
     usual = "" if row.what == ONE_COST else " than usual"
     return f" That is {size} {'more' if row.effect_bytes > 0 else 'less'}{usual}."
+
+
+def _bill(row: Any) -> str:
+    """Return on whose bill the cost of a finding is."""
+    is_of_one = row.what == ONE_COST or row.subject == "participant"
+    return "the bill of this participant" if is_of_one else "the bills of the submitting participants"
