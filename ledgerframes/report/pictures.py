@@ -40,6 +40,7 @@ LETTER, PADDING = 4.5, 8.0  # printer's points for a character, and around the t
 LEGEND_ROW_HEIGHT = 0.2
 MAX_LABEL = 22
 MAX_SHARE = 0.85  # of the axis, for a text
+DATE_HEIGHT = 11.0  # printer's points of the date to the right below an axis of times
 MAX_CENTERED_LABEL = 30  # characters of the label of an axis that starts in the middle of a picture
 # Characters that stay at the end of a shortened line, the first that keep all labels distinct: a kind of request ends with its
 # choice.
@@ -234,6 +235,7 @@ def _make_narrow(figure: Figure) -> None:
     for ax in figure.axes:
         _shorten_row_labels(ax)
         _keep_label_inside(ax)
+        _lower_label_of_times(ax)
         _reduce_ticks(ax)
         _widen_for_bar_labels(ax)
         _hide_cell_texts(ax)
@@ -294,6 +296,12 @@ def _keep_label_inside(ax: Axes) -> None:
     """End a long label below the end of its axis, as its middle is right of the picture's."""
     if len(ax.get_xlabel()) > MAX_CENTERED_LABEL and ax.xaxis.label.get_horizontalalignment() == "center":
         ax.set_xlabel(ax.get_xlabel(), loc="right")
+
+
+def _lower_label_of_times(ax: Axes) -> None:
+    """Move the label of an axis of times below its date, as one line is too short for both."""
+    if isinstance(ax.xaxis.get_major_locator(), AutoDateLocator):
+        ax.xaxis.labelpad += DATE_HEIGHT
 
 
 def _reduce_ticks(ax: Axes) -> None:

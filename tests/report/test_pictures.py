@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 
 import ledgerframes as lf
+from ledgerframes.plots import _canvas as c
 from ledgerframes.plots._canvas import STYLE
 from ledgerframes.report.pictures import (
     COLORS,
@@ -87,6 +88,19 @@ def test_the_label_of_an_axis_is_inside_a_narrow_picture() -> None:
     figure.draw_without_rendering()
     label = ax.xaxis.label.get_window_extent()
     assert label.x0 >= 0 and label.x1 <= figure.bbox.width
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("label", ["Record time (UTC)", "Time of the observation (UTC)"])
+def test_the_label_of_times_is_below_the_date_of_a_narrow_picture(label: str) -> None:
+    figure, ax = plt.subplots(layout="constrained")
+    ax.plot(pd.date_range("2026-11-08", periods=24, freq="h"), range(24))
+    c.time_axis(ax.xaxis, label)
+    draw_pictures(figure)
+    figure.draw_without_rendering()
+    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    below, date = (text.get_window_extent(renderer) for text in (ax.xaxis.label, ax.xaxis.get_offset_text()))
+    assert ax.xaxis.get_offset_text().get_text() and below.y1 <= date.y0 and below.y0 >= 0
     plt.close(figure)
 
 
