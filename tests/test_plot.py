@@ -1269,3 +1269,8 @@ def test_a_party_without_a_known_amount_has_no_zero():
     frame = result("economy.leaderboard")(3)
     ax = plot(frame.assign(amount=frame["amount"].where([True, False, True])), picture="economy.leaderboard")
     assert [text for text in texts_of(ax) if text == "unknown" or text.startswith("0")] == ["unknown"]
+
+
+def test_each_provider_has_an_expected_and_an_actual_bar():
+    texts = texts_of(plot(result("economy.reward_split")(3), picture="economy.reward_split"))
+    assert [[text.endswith(name) for text in texts].count(True) for name in (" expected", " actual")] == [3, 3]
