@@ -34,7 +34,7 @@ def votes_price(chart: Chart) -> None:
     times = c.time_numbers(visible["observed_at"])
     lowest, median, highest = (r.numbers(visible[name]) for name in ("lowest", "median", "highest"))
     ax.fill_between(times, lowest, highest, step="post", label="all votes", **c.band(c.color(0)))
-    ax.vlines(times, lowest, highest, color=c.color(0), linewidth=0.8)
+    ax.vlines(times, lowest, highest, color=c.color(0), linewidth=0.8, label="_all votes")  # not an interval of the median
     ax.step(times, median, where="post", color=c.color(0), marker="o", markersize=4, label="median")
     used = r.numbers(visible["round_price"])
     if visible["round_price"].notna().any():

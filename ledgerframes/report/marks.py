@@ -7,6 +7,7 @@ texts at the ends of bars, and the numbers as their axis prints them, with its u
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.collections import PathCollection, PolyCollection
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
@@ -45,6 +46,7 @@ ROW_HEIGHT = 0.9  # of a row of points
 UNIT = re.compile(r" \(([^()]+)\)$")  # at the end of the label of an axis
 DECIMALS = 6  # of positions, so that equal ones are equal numbers
 NO_VALUE = "no value"
+WITHOUT_LABEL = ("_child", "_nolegend_")  # starts of the label of what was drawn without one
 Span = tuple[float, float]
 Value = tuple[str, str]  # name of the series, and text
 Numbers = npt.NDArray[np.float64]
@@ -123,18 +125,23 @@ def _rows(ax: Axes, names: Sequence[str]) -> Iterator[Mark]:
 
 def _bars(ax: Axes) -> Iterator[tuple[float, float, Value]]:
     """Yield the middle and the height of each bar with its value."""
+    intervals = _intervals(ax, 0)
     bars = [(_name(each), bar) for each in horizontal_bars(ax) for bar in each]
     texts = end_texts(ax) or [_value_text(ax.xaxis, bar.get_width(), ax.get_xlabel()) for _, bar in bars]
     for (name, bar), text in zip(bars, texts, strict=True):
-        yield round(bar.get_y() + bar.get_height() / 2, DECIMALS), bar.get_height(), (name, text)
+        middle = round(bar.get_y() + bar.get_height() / 2, DECIMALS)
+        interval = _interval_text(ax.xaxis, ax.get_xlabel(), bar.get_width(), intervals[middle])
+        yield middle, bar.get_height(), (name, text + interval)
 
 
 def _points_of_rows(ax: Axes) -> Iterator[tuple[float, float, Value]]:
     """Yield the middle and the height of the row of each point with its value."""
+    intervals, label = _intervals(ax, 0), ax.get_xlabel()
     for each in _markers(ax):
         for x, row in zip(each.x, each.y, strict=True):
             if np.isfinite(x):
-                yield float(row), ROW_HEIGHT, (each.name, _value_text(ax.xaxis, x, ax.get_xlabel()))
+                interval = _interval_text(ax.xaxis, label, x, intervals[round(float(row), DECIMALS)])
+                yield float(row), ROW_HEIGHT, (each.name, _value_text(ax.xaxis, x, label) + interval)
 
 
 def _cells(ax: Axes, parent: Axes, names: Sequence[str]) -> Iterator[Mark]:
@@ -165,12 +172,13 @@ def _columns(ax: Axes, parent: Axes, series: Sequence[Series]) -> Iterator[Mark]
     """Yield a mark for each position, also for one without a value."""
     values: dict[float, dict[str, str]] = {}
     positions: dict[float, float] = {}
-    label = ax.get_ylabel() or parent.get_ylabel()
+    label, intervals = ax.get_ylabel() or parent.get_ylabel(), _intervals(ax, 1)
     for each in series:
         for x, y in zip(each.x.tolist(), each.y.tolist(), strict=True):
             at = values.setdefault(positions.setdefault(round(x, DECIMALS), x), {})
             if np.isfinite(y):
-                at[each.name] = _value_text(ax.yaxis, y, label)
+                interval = _interval_text(ax.yaxis, label, y, intervals[round(x, DECIMALS)])
+                at[each.name] = _value_text(ax.yaxis, y, label) + interval
     panel = "" if ax is parent else f"{panel_name(ax)}\n"
     for x, span in zip(sorted(values), _spans(ax, sorted(values)), strict=True):
         yield Mark(ax, _text(panel + _position_text(ax, parent, x), [*values[x].items()] or [("", NO_VALUE)]), x=span)
@@ -215,6 +223,25 @@ def _of_area(area: StepPatch) -> Series:
     values, edges, baseline = area.get_data()
     heights = np.asarray(values, dtype=np.float64) - (0.0 if baseline is None else baseline)
     return Series(_name(area), (edges[1:] + edges[:-1]) / 2, heights, is_connected=True)
+
+
+# -- intervals ----------------------------------------------------------------------------------------------------------
+
+
+def _intervals(ax: Axes, axis: int) -> defaultdict[float, list[Span]]:
+    """Return the ends of intervals along an axis, by their positions on the other one."""
+    intervals = defaultdict(list)
+    for collection in ax.collections:
+        if isinstance(collection, LineCollection) and str(collection.get_label()).startswith(WITHOUT_LABEL):
+            for start, end in (ends for ends in collection.get_segments() if len(ends) == 2):
+                intervals[round(float(start[1 - axis]), DECIMALS)].append((float(start[axis]), float(end[axis])))
+    return intervals
+
+
+def _interval_text(axis: Axis, label: str, value: float, intervals: Iterable[Span]) -> str:
+    """Return the ends of the interval of a value in parentheses, or an empty text without any."""
+    spans = (f" ({axis_text(axis, low)} to {_value_text(axis, high, label)})" for low, high in intervals if low <= value <= high)
+    return next(spans, "")
 
 
 # -- points -------------------------------------------------------------------------------------------------------------

@@ -79,7 +79,24 @@ def test_points_of_a_row_have_the_names_of_their_series(ax: Axes) -> None:
     ax.axvline(0.3)
     ax.set_yticks([0, 1], labels=["alice", "bob"])
     ax.set_xlabel("Latency (s)")
-    assert texts(ax) == ["alice\np50: 0.5 s\np95: 0.9 s", "bob\np50: 0.7 s"]
+    assert texts(ax) == ["alice\np50: 0.5 s (0.5 to 0.9 s)\np95: 0.9 s (0.5 to 0.9 s)", "bob\np50: 0.7 s"]
+
+
+def test_a_value_has_the_interval_that_it_lies_in(ax: Axes) -> None:
+    middles = [day.replace(hour=12) for day in DAYS[:3]]
+    ax.plot(middles, [0.25, 0.5, 0.5], "o-", label="rate")
+    ax.errorbar(middles, [0.25, 0.5, 0.5], yerr=[0.125, 0.25, float("nan")], fmt="none")
+    in_percent(False, ax, "Share (%)")
+    times(ax)
+    assert texts(ax) == ["02 Nov\nrate: 25 % (12.5 to 37.5 %)", "03 Nov\nrate: 50 % (25 to 75 %)", "04 Nov\nrate: 50 %"]
+
+
+def test_a_bar_has_its_interval(ax: Axes) -> None:
+    ax.barh([0, 1], [2, 3], label="p50")
+    ax.hlines([0, 1], [1, 4], [3, 5])
+    ax.set_yticks([0, 1], labels=["alice", "bob"])
+    ax.set_xlabel("Latency (s)")
+    assert texts(ax) == ["alice\np50: 2 s (1 to 3 s)", "bob\np50: 3 s"]
 
 
 def test_a_period_has_the_values_of_lines_and_areas_with_their_unit(ax: Axes) -> None:
