@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledgerframes.datasets import TABLES
@@ -308,6 +308,7 @@ def test_a_child_must_be_in_the_tree_of_its_own_update() -> None:
         frames(transaction({**node(0), "child_event_ids": ["1220bb:0"]}), other)
 
 
+@settings(max_examples=20)
 @given(st.permutations(range(6)))
 def test_order_of_items_does_not_matter(order: list[int]) -> None:
     items = [
@@ -329,6 +330,7 @@ def test_node_numbers_are_read_whatever_their_length(numbers: list[int]) -> None
     assert node_numbers(event_ids).tolist() == numbers
 
 
+@settings(max_examples=20)
 @given(st.permutations(range(12)))
 def test_order_of_nodes_does_not_matter(order: list[int]) -> None:
     nodes = [node(0, *range(1, 11)), *(node(number) for number in range(1, 10)), node(10, 11), node(11)]

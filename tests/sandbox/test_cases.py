@@ -86,6 +86,7 @@ def test_the_key_needs_no_events_and_does_not_depend_on_reading() -> None:
     assert fresh.world.generated == 0
 
 
+@pytest.mark.exhaustive
 @given(st.randoms(use_true_random=False), st.integers(0, 3))
 @settings(max_examples=3)
 def test_any_order_of_access_gives_the_same_bytes(order: random.Random, seed: int) -> None:
