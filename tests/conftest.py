@@ -115,7 +115,11 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def first_loads(tmp_path_factory: pytest.TempPathFactory) -> FirstLoads:
-    return FirstLoads(tmp_path_factory.mktemp("first_loads"))
+    """All processes of the tests share them."""
+    base = tmp_path_factory.getbasetemp()
+    directory = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "first_loads"
+    directory.mkdir(exist_ok=True)
+    return FirstLoads(directory)
 
 
 @pytest.fixture
