@@ -102,6 +102,9 @@ def test_the_notebook_reads_the_frozen_data_and_nothing_else(
     net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LEDGERFRAMES_HISTORY_URL", "http://127.0.0.1:9")
+    profiles = tmp_path / "config" / "ledgerframes" / "ledgerframes.toml"
+    profiles.parent.mkdir(parents=True)
+    profiles.write_text("[sandbox]\nunknown_setting = 1\n")
     small(
         "import ledgerframes as lf",
         "net = lf.connect()",
@@ -111,7 +114,7 @@ def test_the_notebook_reads_the_frozen_data_and_nothing_else(
         "assert len(frames.verdicts) > 100",
         "import os; assert not [name for name in os.environ if 'TOKEN' in name and name.startswith('LEDGERFRAMES')]",
     )
-    run_report("small", net=net, out=tmp_path / "out", during="yesterday")
+    assert run_report("small", net=net, out=tmp_path / "out", during="yesterday").is_latest
 
 
 def test_queries_of_the_notebook_keep_the_limits_of_the_network_and_leave_no_file(
@@ -140,19 +143,11 @@ def test_queries_of_the_notebook_keep_the_limits_of_the_network_and_leave_no_fil
         "import tempfile; assert Path(tempfile.mkdtemp()).parent == engine.spill_folder",
     )
     run_report("small", net=net, out=tmp_path / "out", during="yesterday")
-    small("import os; os._exit(9)")
+    small("import os; os._exit(9)")  # a kernel that dies
     with pytest.raises(ReportError, match="ended unexpectedly"):
         run_report("small", net=net, out=tmp_path / "out", during="yesterday")
     (folder,) = spill_folder.iterdir()  # of the queries of this process
     assert list(folder.iterdir()) == []
-
-
-def test_the_notebook_reads_no_profile(net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "config" / "ledgerframes"
-    folder.mkdir(parents=True)
-    (folder / "ledgerframes.toml").write_text("[sandbox]\nunknown_setting = 1\n")
-    small("import ledgerframes as lf", "lf.connect()")
-    assert run_report("small", net=net, out=tmp_path / "out", during="yesterday").is_latest
 
 
 def test_a_disk_that_cannot_be_written_is_named(net: Network, tmp_path: Path, small: Small) -> None:
@@ -200,12 +195,6 @@ def test_a_failing_cell(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     assert run_report("small", net=net, out=tmp_path / "out", during="yesterday").reused
     assert not note.exists()
-
-
-def test_a_kernel_that_dies(net: Network, tmp_path: Path, small: Small) -> None:
-    small("import os; os._exit(9)")
-    with pytest.raises(ReportError, match="ended unexpectedly"):
-        run_report("small", net=net, out=tmp_path / "out", during="yesterday")
 
 
 KILLED = """
