@@ -11,6 +11,7 @@ from typing import Any
 
 import jedi
 import pytest
+from cases import every_nth
 from jupyter_client import KernelManager
 from jupyter_client.kernelspec import KernelSpecManager
 
@@ -119,7 +120,7 @@ def test_an_editor_shows_all_parameters_and_the_whole_docstring(name: str) -> No
     assert [each.name for each in signature.params] == list(inspect.signature(function).parameters)
 
 
-@pytest.mark.parametrize("name", [name for name in dir(lf) if name.startswith("load_")])
+@pytest.mark.parametrize("name", every_nth([name for name in dir(lf) if name.startswith("load_")], 3))
 def test_an_editor_sees_the_arguments_the_result_and_the_text_of_a_loader(name: str) -> None:
     """By the source alone, and in a notebook by the object."""
     loader = getattr(lf, name)
