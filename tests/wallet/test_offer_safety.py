@@ -81,6 +81,7 @@ def test_what_another_store_made_is_found_after_its_expiry(service: WalletServic
 # -- a hundred, and any sequence --------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_a_hundred_offers_with_every_failure(connect: Connect, service: WalletService) -> None:
     service.ingest = 2
     faults = itertools.cycle(POST_FAULTS)
