@@ -288,7 +288,8 @@ def one_line(text):
     return " ".join(text.split())
 
 
-GROUPINGS = [(name, by, over_time) for name in DRAWN for by in (None, *FIGURES[name].by) for over_time in (False, True)]
+OF_WINDOW = [(name, by, False) for name in DRAWN for by in (None, *FIGURES[name].by)]
+OF_PERIODS = [(name, by, True) for name, by, _ in OF_WINDOW if FIGURES[name].has_periods]
 
 
 @pytest.fixture(autouse=True)
@@ -335,7 +336,7 @@ def assert_values_for_a_pointer(figure):
     assert not any(re.search(r"\bnan\b|\\\$|^:|: *$", text, re.MULTILINE) for text in texts)
 
 
-@pytest.mark.parametrize(("name", "rows"), [*product(PICTURES, [200]), *every_nth(product(PICTURES, [0]), 2)])
+@pytest.mark.parametrize(("name", "rows"), [*product(PICTURES, [200, 0])])
 def test_draws_on_given_axes_opens_no_figure_and_leaves_the_frame(name, rows):
     picture, frame, _, _ = PICTURES[name]
     figure, drawn = mpl.figure.Figure(), frame(rows)
@@ -346,10 +347,7 @@ def test_draws_on_given_axes_opens_no_figure_and_leaves_the_frame(name, rows):
     pd.testing.assert_frame_equal(drawn, frame(rows))
 
 
-@pytest.mark.parametrize(
-    ("name", "by", "over_time"),
-    every_nth([each for each in GROUPINGS if not each[2] or FIGURES[each[0]].has_periods], 3),
-)
+@pytest.mark.parametrize(("name", "by", "over_time"), [*OF_WINDOW, *every_nth(OF_PERIODS, 3)])
 def test_every_grouping_can_be_drawn(name, by, over_time):
     figure = mpl.figure.Figure()
     ax = plot(result(name, by, over_time=over_time)(24), figure.subplots(), picture=name)
