@@ -59,7 +59,8 @@ def test_the_doctor_wraps_at_words_and_has_colors_unless_no_color_is_set(tmp_pat
     assert all(len(line) <= 80 or max(map(len, line.split())) > 50 for line in checks)
     wide = on_terminal(["doctor"], tmp_path, columns=1000, NO_COLOR="1")
     assert "\x1b[" not in wide
-    assert set(re.findall(r"\S+", plain)) <= set(re.findall(r"\S+", wide)), "no word is cut"
+    words, wide_words = (set(re.findall(r"[^\s\d]+", text)) for text in (plain, wide))  # the free space may differ
+    assert words <= wide_words, "no word is cut"
 
 
 def test_an_error_has_color_on_a_terminal_and_none_in_a_pipe(run: Run, tmp_path: Path) -> None:
