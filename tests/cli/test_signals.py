@@ -342,8 +342,9 @@ def test_a_signal_while_serving(number: signal.Signals) -> None:
         assert json.loads(ends(process, number))["name"]  # one document, although the command ends with an error
 
 
+@pytest.mark.exhaustive
 @pytest.mark.loopback
-@pytest.mark.parametrize(("number", "send"), every_nth([(signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)], 2))
+@pytest.mark.parametrize(("number", "send"), [(signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)])
 def test_a_signal_ends_jupyterlab(number: signal.Signals, send: Send, tmp_path: Path) -> None:
     port = free_port()
     options = (f"--port={port}", "--allow-root", "--ServerApp.log_level=50")

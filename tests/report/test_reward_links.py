@@ -30,6 +30,7 @@ def links_of_notebook(net: lf.Network, out: Path, monkeypatch: pytest.MonkeyPatc
     return links[0] if links else None
 
 
+@pytest.mark.exhaustive
 def test_a_notebook_reads_the_links_that_its_findings_needed(
     net_of_weeks: lf.Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
