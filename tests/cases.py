@@ -26,5 +26,5 @@ def _parameters(case: Any, *, is_default: bool) -> ParameterSet:
     marks = [] if is_default else [pytest.mark.exhaustive]
     if isinstance(case, ParameterSet):
         return pytest.param(*case.values, id=case.id, marks=[*case.marks, *marks])
-    values = case if isinstance(case, tuple) else (case,)
+    values = case if type(case) is tuple else (case,)  # a named tuple is one value
     return pytest.param(*values, marks=marks)
