@@ -51,7 +51,7 @@ test-lowest:  ## Run the default tests with the lowest versions that pyproject.t
 	uv pip install --quiet --python .venv-lowest --resolution lowest-direct --editable '.[all]' --group dev
 	.venv-lowest/bin/python -m pytest -n 3 --dist worksteal
 
-mutants: .venv/ready  ## Plant errors one by one, and check that a test breaks (about 3 minutes)
+mutants: .venv/ready  ## Plant errors one by one, and check that a test breaks (about 5 minutes)
 	$(BIN)/python tools/mutants.py
 
 soak: .venv/ready  ## Attack everything for at most an hour, and write docs/reliability.md

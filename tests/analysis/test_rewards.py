@@ -100,7 +100,7 @@ PLANTED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("error", every_nth(PLANTED, 2))
+@pytest.mark.parametrize("error", PLANTED)
 def test_each_error_is_found_at_its_link_and_nowhere_else(error: str) -> None:
     options, expected = PLANTED[error]
     assert faults(RewardWorld(THREE, **options)) == expected
