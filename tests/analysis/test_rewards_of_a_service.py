@@ -141,7 +141,7 @@ DIFFERENCES: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("difference", every_nth(DIFFERENCES, 3))
+@pytest.mark.parametrize("difference", DIFFERENCES)
 def test_a_difference_of_the_service_is_found_at_its_link_and_nowhere_else(difference: str) -> None:
     other, status, reason = DIFFERENCES[difference]
     rows = links_of(equal_frames(), answer(WEIGHTS, other=other))
