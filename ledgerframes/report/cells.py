@@ -18,7 +18,7 @@ from ledgerframes.analysis.figures import SHARE
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
-from ledgerframes.texts.short_names import SHORT_FINGERPRINT, SHORT_NAME, shorten_fingerprints, without_middle
+from ledgerframes.texts.short_names import SHORT_FINGERPRINT, SHORT_NAME, shorten_fingerprints, shorten_name, without_middle
 
 UNITS_OF_SENTENCES = r"[kMGT]B|bytes?|weighted|µs|m?s|min|h|hours?|days?|weeks?|points?|coin|USD|participants?"
 SPACE_OF_UNIT = re.compile(rf"(?<=\d) (?=%|(?:{UNITS_OF_SENTENCES})\b)")
@@ -274,9 +274,8 @@ def _first_names(names: Sequence[str], max_length: int) -> str:
     fitting = [text for text in texts if len(text) <= max_length]
     if fitting:
         return fitting[-1]
-    name, separator, fingerprint = texts[0].rpartition("::")
-    end = separator + fingerprint
-    return without_middle(name, max_length - len(end)) + end
+    rest = texts[0].removeprefix(names[0])
+    return shorten_name(names[0], max_length - len(rest)) + rest
 
 
 def keep_together(text: str) -> str:
