@@ -145,7 +145,72 @@ FLOWS_BY_ROUND = f"""
     FROM (SELECT CAST(texts[1] AS BIGINT) AS round_number, {MINTED} FROM counted GROUP BY ALL)
         AS minted (round_number, a, b, c, d, e)
 """
+LATENCIES = """
+    count(*), count(*) FILTER (verdict_result = 'VERDICT_RESULT_REJECTED'), max(latency),
+    quantile_disc(latency, [0.5, 0.9, 0.95, 0.99]) FILTER (verdict_result = 'VERDICT_RESULT_ACCEPTED'),
+    quantile_disc(latency, [0.5, 0.9, 0.95, 0.99]) FILTER (verdict_result = 'VERDICT_RESULT_REJECTED')
+"""
+CONFIRMERS = """
+    SELECT update_id, count(DISTINCT party) AS confirmers
+    FROM (SELECT update_id, unnest(parties) AS party FROM quorums) GROUP BY ALL
+"""
+KINDS = "kind, package_name, template_name, choice"
+REQUESTS_OF_KINDS = f"SELECT * FROM ({REQUESTS}) LEFT JOIN ({ROOTS}) USING (update_id)"
+# The state of the network: contracts of a few templates, with their start and end.
+STATE = """
+    SELECT created.*, ends.record_time AS until
+    FROM (
+        SELECT contract_id, record_time AS since, update_id, template_name, create_arguments
+        FROM tree_events WHERE choice IS NULL AND regexp_full_match(
+            template_name, 'Splice\\.(DsoRules:DsoRules|Round:OpenMiningRound|\\w+:FeaturedAppRight|\\w+Rules:\\w+Rules)'
+        )
+    ) AS created
+    LEFT JOIN (SELECT contract_id, record_time FROM tree_events WHERE consuming) AS ends USING (contract_id)
+"""
+# Without factors and super validators, and with the rights of the whole week.
+WEIGHTS = """
+    WITH rights AS (
+        SELECT DISTINCT create_arguments ->> '$.provider' AS party
+        FROM tree_events WHERE choice IS NULL AND template_name LIKE 'Splice.%:FeaturedAppRight'
+    ), rounds AS (
+        SELECT CAST(create_arguments ->> '$.round.number' AS BIGINT) AS round_number, record_time AS since
+        FROM tree_events WHERE choice IS NULL AND template_name = 'Splice.Round:OpenMiningRound'
+    ), requests AS (
+        SELECT update_id, verdicts.record_time, total_traffic_cost FROM verdicts JOIN traffic USING (update_id)
+        WHERE verdict_result = 'VERDICT_RESULT_ACCEPTED' AND total_traffic_cost BETWEEN 0 AND 104857600
+    ), confirmers AS (
+        SELECT update_id, view_id, party
+        FROM (SELECT update_id, view_id, unnest(parties) AS party FROM quorums) SEMI JOIN rights USING (party)
+    ), shared AS (
+        SELECT update_id, traffic_cost, list_distinct(list(party)) AS parties
+        FROM (SELECT update_id, envelope_index, traffic_cost, unnest(view_ids) AS view_id FROM envelopes)
+        JOIN confirmers USING (update_id, view_id)
+        GROUP BY update_id, envelope_index, traffic_cost
+    ), costs AS (
+        SELECT update_id, sum(traffic_cost) AS confirmed FROM shared GROUP BY ALL
+    ), parts AS (
+        SELECT update_id, unnest(parties) AS party, traffic_cost // len(parties) AS part FROM shared
+    ), burned AS (
+        SELECT update_id, record_time, party, sum(part) * any_value(total_traffic_cost) // any_value(confirmed) AS burn_bytes
+        FROM parts JOIN requests USING (update_id) JOIN costs USING (update_id) WHERE confirmed > 0 GROUP BY ALL
+    )
+    SELECT round_number, party, count(*), sum(burn_bytes)
+    FROM burned ASOF LEFT JOIN rounds ON burned.record_time >= rounds.since
+    GROUP BY ALL
+"""
+PURCHASES = """
+    SELECT
+        update_id, record_time, template_name, choice, acting_parties, choice_argument ->> '$.memberId',
+        CAST(choice_argument ->> '$.trafficAmount' AS BIGINT), CAST(exercise_result ->> '$.coinPaid' AS DECIMAL(38, 10)),
+        CAST(exercise_result ->> '$.summary.coinPrice' AS DECIMAL(38, 10))
+    FROM tree_events WHERE choice = 'CoinRules_BuyMemberTraffic' ORDER BY record_time
+"""
+BOUGHT = """
+    SELECT record_time, parent_event_id, create_arguments FROM tree_events
+    WHERE choice IS NULL AND template_name = 'Splice.DecentralizedSynchronizer:MemberTraffic' ORDER BY record_time
+"""
 BY_HAND: dict[str, tuple[str, ...]] = {
+    "activity.weights": (WEIGHTS,),
     "cost.spend": (SPEND.format(key="", more=""),),
     "cost.spend by participant": (SPEND.format(key="submitting_participant_uid,", more=""),),
     "cost.spend by party": (SPEND.format(key="party,", more="CROSS JOIN unnest(submitting_parties) AS p(party)"),),
@@ -153,6 +218,41 @@ BY_HAND: dict[str, tuple[str, ...]] = {
         SPEND.format(key="kind, package_name, template_name, choice,", more=f"LEFT JOIN ({ROOTS}) AS roots USING (update_id)"),
     ),
     "cost.spend every hour": (SPEND.format(key="date_trunc('hour', record_time),", more=""),),
+    "cost.compare": (
+        f"""
+        SELECT
+            record_time >= TIMESTAMPTZ '2026-11-05 12:00:00+00', {KINDS}, count(*), count(cost), sum(cost),
+            quantile_disc(cost, [0.5, 0.95])
+        FROM ({REQUESTS_OF_KINDS}) GROUP BY ALL
+        """,
+    ),
+    "cost.problems": (
+        """
+        SELECT count(*) FILTER (total_traffic_cost < 0), count(*) FILTER (total_traffic_cost IS NULL), min(update_id) FILTER (
+            total_traffic_cost < 0
+        ) FROM traffic
+        """,
+        "SELECT count(*) FILTER (traffic_cost < 0), min(update_id) FILTER (traffic_cost < 0) FROM envelopes",
+        "SELECT count(*) FILTER (finalization_time < record_time), count(*) FILTER (finalization_time IS NULL) FROM verdicts",
+    ),
+    "cost.requests": (
+        f"""
+        WITH requests AS ({REQUESTS_OF_KINDS}), medians AS (
+            SELECT {KINDS}, count(cost) AS requests_of_kind, quantile_disc(cost, 0.5) AS median FROM requests GROUP BY ALL
+        ), largest AS (
+            SELECT * FROM requests ORDER BY cost DESC NULLS LAST LIMIT 10
+        ), envelopes_of_largest AS (
+            SELECT update_id, count(*) AS envelopes, max(traffic_cost) AS largest_envelope
+            FROM envelopes SEMI JOIN largest USING (update_id) GROUP BY ALL
+        ), confirmers_of_largest AS (
+            SELECT update_id, len(list_distinct(flatten(list(parties)))) AS confirmers
+            FROM quorums SEMI JOIN largest USING (update_id) GROUP BY ALL
+        )
+        FROM largest JOIN medians ON (largest.kind, largest.package_name, largest.template_name, largest.choice)
+            IS NOT DISTINCT FROM (medians.kind, medians.package_name, medians.template_name, medians.choice)
+        LEFT JOIN envelopes_of_largest USING (update_id) LEFT JOIN confirmers_of_largest USING (update_id)
+        """,
+    ),
     "cost.overhead": (
         """
         SELECT len(view_ids) = 0, count(*), sum(traffic_cost), count(DISTINCT update_id)
@@ -187,14 +287,11 @@ BY_HAND: dict[str, tuple[str, ...]] = {
         f"SELECT submitting_participant_uid, count(cost), sum(cost) FROM ({REQUESTS}) GROUP BY ALL ORDER BY 3 DESC",
     ),
     "verdict.outcomes by participant": (f"SELECT submitting_participant_uid, {OUTCOMES} FROM ({REQUESTS}) GROUP BY ALL",),
-    "verdict.latency every hour": (
-        f"""
-        SELECT
-            date_trunc('hour', record_time), verdict_result, count(*), max(latency),
-            quantile_disc(latency, [0.5, 0.9, 0.95, 0.99])
-        FROM ({REQUESTS}) GROUP BY ALL
-        """,
+    "verdict.latency by participant": (f"SELECT submitting_participant_uid, {LATENCIES} FROM ({REQUESTS}) GROUP BY ALL",),
+    "verdict.latency by confirmers": (
+        f"SELECT confirmers, {LATENCIES} FROM ({REQUESTS}) LEFT JOIN ({CONFIRMERS}) USING (update_id) GROUP BY ALL",
     ),
+    "verdict.latency every hour": (f"SELECT date_trunc('hour', record_time), {LATENCIES} FROM ({REQUESTS}) GROUP BY ALL",),
     "verdict.rejections": (
         f"""
         SELECT update_id, record_time, submitting_participant_uid, latency, cost, view_count FROM ({REQUESTS})
@@ -209,6 +306,21 @@ BY_HAND: dict[str, tuple[str, ...]] = {
     ),
     "economy.rounds": (FLOWS_BY_ROUND, COUPONS),
     "economy.burn_mint": (BURN_MINT,),
+    "economy.purchases": (PURCHASES, BOUGHT, STATE),  # a purchase is compared with the price of its round
+    "reconcile.coverage": (
+        """
+        WITH ids AS (
+            SELECT date_trunc('day', coalesce(v.record_time, u.record_time, t.record_time)) AS day, update_id,
+                u.record_time IS NOT NULL AS has_update, v.record_time IS NOT NULL AS has_verdict,
+                total_traffic_cost >= 0 AS has_cost
+            FROM verdicts v FULL JOIN updates u USING (update_id) FULL JOIN traffic t USING (update_id)
+        )
+        SELECT day, count(*), count(*) FILTER (has_update), count(*) FILTER (has_verdict), count(*) FILTER (has_cost),
+            count(*) FILTER (has_activity)
+        FROM ids LEFT JOIN (SELECT DISTINCT update_id, true AS has_activity FROM activity_records) USING (update_id) GROUP BY ALL
+        """,
+    ),
+    **dict.fromkeys(("state.config", "state.featured", "state.problems", "state.rounds", "state.super_validators"), (STATE,)),
 }
 
 

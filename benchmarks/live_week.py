@@ -1,7 +1,8 @@
 """One call over a week as large as that of the live network, in a process of its own.
 
 ``python live_week.py STORE CALL`` computes one of the calls below, and prints its seconds and its peak of memory as JSON;
-``one-thread`` after it has the engine use one, ``by-hand`` runs the query by hand, ``report`` instead of a call a weekly report.
+``one-thread`` after it has the engine use one, ``by-hand`` runs the query by hand. Instead of a call, ``report`` makes a weekly
+report, and ``digests`` compares all files with the catalog, as a process does before it queries them.
 """
 
 from __future__ import annotations
@@ -116,10 +117,20 @@ def report(store: Path) -> dict[str, float]:
     return {"seconds": time.perf_counter() - before, "megabytes": max(peaks.megabytes.values())}
 
 
+def digests(store: Path) -> dict[str, float]:
+    """Return the seconds of comparing all files with their digests, and their size."""
+    frames = lf.load_events(network(store), since=SINCE, until=UNTIL, progress=False)
+    before = time.perf_counter()
+    paths = [path for table in frames.tables if (scan := frames._file_scan(table)) for path in scan.paths]
+    return {"seconds": time.perf_counter() - before, "gigabytes": sum(Path(path).stat().st_size for path in paths) / 1e9}
+
+
 if __name__ == "__main__":
     folder, chosen, how = Path(sys.argv[1]), sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else ""
     if chosen == "report":
         print(json.dumps(report(folder)))
+    elif chosen == "digests":
+        print(json.dumps(digests(folder)))
     elif how == "by-hand":
         print(json.dumps(by_hand.compute(folder, chosen)))
     else:

@@ -16,15 +16,13 @@ from ledgerframes.analysis._parameters import users_of
 from ledgerframes.analysis.arguments import require_frames
 from ledgerframes.analysis.figures import ANALYSES, Figure
 from ledgerframes.analysis.requests import require_rejections
-from ledgerframes.datasets import Table
 from ledgerframes.engine.literals import quoted
 from ledgerframes.engine.query import OTHER, Query
 from ledgerframes.engine.relation import Relation, parameters_of
 from ledgerframes.engine.tables import Tables
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.frames.row_filters import RowFilter
-from ledgerframes.store.positions import EVENT
+from ledgerframes.store.whole_files import LocalFiles
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.values.windows import iso
 
@@ -36,6 +34,7 @@ TYPES = {
     pa.bool_(): "BOOLEAN",
     pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
 }
+UPDATE_IDS = "The ids to which the frames are limited."
 SECOND_VERDICTS = "Events whose request has an earlier verdict, which counts."
 HEAD = """-- lf.{name} over {network}.
 -- Run it with a DuckDB shell, such as `duckdb < query.sql`. Times are UTC.
@@ -155,37 +154,13 @@ def _files(name: str, frames: Tables, stored_name: str) -> Relation:
     if not paths:
         columns = ", ".join(f'NULL::{_type(each.type)} AS "{each.name}"' for each in table.columns)
         return Relation(name, f"Table {table.name}, without rows.", f"SELECT {columns} WHERE false")
-    files = ",\n    ".join(map(_literal, paths))
-    conditions = list(_conditions(frames._filter, table))
-    needed: tuple[Relation, ...] = ()
-    if set(EVENT) <= set(table.column_names) and frames._filter.second_verdicts_inside.num_rows:
-        second_verdicts = _second_verdicts(frames, of_other=name != stored_name)
-        conditions.append(f"({', '.join(EVENT)}) NOT IN (FROM {second_verdicts.name})")
-        needed = (second_verdicts,)
-    all_conditions = " AND\n    ".join(conditions)
-    where = f"\nWHERE\n    {all_conditions}" if conditions else ""
-    source = "" if name == stored_name else ", of other frames"
-    return Relation(name, f"Table {table.name}{source}.", f"FROM read_parquet([\n    {files}\n]){where}", relations=needed)
-
-
-def _second_verdicts(frames: Frames, *, of_other: bool) -> Relation:
-    prefix = OTHER if of_other else ""
-    return _values(f"{prefix}second_verdicts", SECOND_VERDICTS, frames._filter.second_verdicts_inside.select(EVENT))
-
-
-def _conditions(rows: RowFilter, table: Table) -> Iterator[str]:
-    """Yield the conditions that limit the rows of a table, as the frames do."""
-    names = table.column_names
-    if rows.window is not None and "record_time" in names:
-        since, until = (f"TIMESTAMPTZ '{iso(time)}'" for time in (rows.window.since, rows.window.until))
-        yield f"record_time >= {since} AND record_time < {until}"
-    if rows.update_ids is not None and "update_id" in names:
-        if len(rows.update_ids) > MAX_IDS:
-            raise UsageError(f"The frames have {len(rows.update_ids):,} ids. Save them with lf.save_frames, and open them again.")
-        yield f"update_id IN ({', '.join(map(_literal, rows.update_ids.to_pylist())) or 'NULL'})"
-    if rows.offsets is not None:
-        after, through = rows.offsets
-        yield f'"offset" > {after} AND "offset" <= {through}'
+    prefix, source = ("", "") if name == stored_name else (OTHER, ", of other frames")
+    scan = frames._filter.file_scan(table, LocalFiles("", tuple(paths)))
+    small = {f"{prefix}update_ids": (UPDATE_IDS, scan.update_ids), f"{prefix}second_verdicts": (SECOND_VERDICTS, scan.left_out)}
+    if scan.update_ids and scan.update_ids.num_rows > MAX_IDS:
+        raise UsageError(f"The frames have {scan.update_ids.num_rows:,} ids. Save them with lf.save_frames, and open them again.")
+    needed = [_values(each, description, rows) for each, (description, rows) in small.items() if rows is not None]
+    return Relation(name, f"Table {table.name}{source}.", scan.select(*small), relations=tuple(needed))
 
 
 def _values(name: str, description: str, rows: pa.Table) -> Relation:

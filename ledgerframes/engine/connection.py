@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from ledgerframes.engine.literals import array_of
 from ledgerframes.errors import UsageError
 from ledgerframes.settings import EngineSettings
 
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Option = str | bool | int | float | list[str]  # as DuckDB takes them
-# A query can read only what is registered: no file, no network, no variable of the caller.
+# Together with `enable_external_access`, these let a query read no network and no variable of the caller.
 LOCKED_DOWN_OPTIONS: dict[str, Option] = {
-    "enable_external_access": False,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "allow_persistent_secrets": False,
@@ -40,13 +40,16 @@ OF_CURSOR = ("enable_progress_bar = true", "enable_progress_bar_print = false") 
 DEFAULT_SETTINGS = EngineSettings()
 
 
-def open_database(settings: EngineSettings, folder: str) -> DuckDBPyConnection:
-    """Open a locked-down database in memory, which spills to the folder."""
+def open_database(settings: EngineSettings, folder: str, readable: Iterable[str] = ()) -> DuckDBPyConnection:
+    """Open a locked-down database in memory, with a folder to spill to and folders to read."""
     import duckdb  # late: most commands run no query
 
     limits: dict[str, Option | None] = {"threads": settings.threads, "memory_limit": settings.memory_limit}
     config = {name: value for name, value in limits.items() if value is not None}
-    return duckdb.connect(":memory:", config={**LOCKED_DOWN_OPTIONS, **config, "temp_directory": folder})
+    connection = duckdb.connect(":memory:", config={**LOCKED_DOWN_OPTIONS, **config, "temp_directory": folder})
+    connection.execute(f"SET GLOBAL allowed_directories = {array_of(f'{each}/' for each in readable)}")
+    connection.execute("SET GLOBAL enable_external_access = false")  # which ends changes of the folders
+    return connection
 
 
 def temporary_folder(settings: EngineSettings) -> TemporaryDirectory[str]:
@@ -67,9 +70,9 @@ def temporary_folder(settings: EngineSettings) -> TemporaryDirectory[str]:
 
 
 @contextmanager
-def connected(settings: EngineSettings) -> Iterator[DuckDBPyConnection]:
-    """Open a connection in UTC that can read only what is registered with it."""
-    with closing(_database(settings).connection.cursor()) as connection:
+def connected(settings: EngineSettings, folders: frozenset[str] = frozenset()) -> Iterator[DuckDBPyConnection]:
+    """Open a connection in UTC to the files in some folders and to registered tables."""
+    with closing(_database(settings, folders).connection.cursor()) as connection:
         for setting in OF_CURSOR:
             connection.execute(f"SET {setting}")
         yield connection
@@ -90,12 +93,12 @@ class _Database:
 
 
 @cache
-def _database(settings: EngineSettings) -> _Database:
+def _database(settings: EngineSettings, folders: frozenset[str]) -> _Database:
     """Open a database once per process, because opening takes longer than a small query."""
     with ExitStack() as opened:  # Ctrl-C leaves nothing open
         folder = temporary_folder(settings)
         opened.callback(folder.cleanup)
-        connection = opened.enter_context(closing(open_database(settings, folder.name)))
+        connection = opened.enter_context(closing(open_database(settings, folder.name, folders)))
         for setting in OF_DATABASE:
             connection.execute(f"SET GLOBAL {setting}")
         opened.pop_all()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.settings import EngineSettings
-from ledgerframes.store.scan import damaged_file_error
+from ledgerframes.store.scan import LOST_FILE_STEP, damaged_file_error
 
 # DuckDB names the source if one scan reads it, the stream if several do, and its object if not even the first rows can be read.
 SOURCE_FAILURE = re.compile(
@@ -15,6 +15,8 @@ SOURCE_FAILURE = re.compile(
     r" failed: (.*)",
     re.DOTALL,
 )
+# The files are whole when a query begins, so it can only miss one that was deleted since, or that the disk cannot read.
+FILE_FAILURE = re.compile(r"[^\"]*\.parquet\b")
 DETAIL = " Detail: Python exception:"  # a traceback follows
 
 
@@ -24,15 +26,20 @@ def failure_of(error: Exception, tables: Iterable[str], settings: EngineSettings
 
     if isinstance(error, duckdb.OutOfMemoryException):
         return _memory_error(error, settings)
+    if isinstance(error, duckdb.IOException) and FILE_FAILURE.search(str(error)):
+        return StoreError(f"A file of table {' or '.join(tables)} was pruned or lost: {_first_line(error)}. {LOST_FILE_STEP}")
     damage = SOURCE_FAILURE.search(str(error))
     return damaged_file_error(" or ".join(tables), damage[1].partition(DETAIL)[0]) if damage else None
 
 
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).partition("\n\n")[0].split())
+
+
 def _memory_error(error: Exception, settings: EngineSettings) -> UsageError:
     limit = settings.memory_limit or "the default"
-    reason = " ".join(str(error).partition("\n\n")[0].split())
     folder = "" if settings.spill_folder else "set spill_folder= to a folder with more space, "
     return UsageError(
-        f"The query needs more memory than memory_limit={limit} allows: {reason}. Set memory_limit= higher, {folder}"
+        f"The query needs more memory than memory_limit={limit} allows: {_first_line(error)}. Set memory_limit= higher, {folder}"
         "or choose a shorter window or fewer columns, because the result must fit, too."
     )

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ledgerframes.engine.connection import connected
 from ledgerframes.engine.failures import failure_of
+from ledgerframes.engine.file_scan import FileScan
 from ledgerframes.engine.relation import Relation, in_order, tables_of
 from ledgerframes.engine.results import to_pandas
 from ledgerframes.engine.tables import Tables, max_rows_of, table_rows
@@ -128,15 +129,17 @@ def _run(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> pa.Tab
 def _running(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> Iterator[DuckDBPyConnection]:
     """Open a connection with the tables of a query, and raise failures as our errors."""
     names = [name for name in tables_of(query.relations, without=shared) if name not in query.parameters]
-    with connected(tables.engine) as connection:
+    rows_of = {name: table_rows(*query.source(tables, name)) for name in names}
+    folders = frozenset(rows.folder for rows in rows_of.values() if isinstance(rows, FileScan))
+    with connected(tables.engine, folders) as connection:
         import duckdb
 
-        for name in names:
-            source, table = query.source(tables, name)
-            connection.register(name, table_rows(source, table))
-        for name, rows in {**shared, **query.parameters}.items():
-            connection.register(name, rows)
         try:
+            for name, rows in {**rows_of, **shared, **query.parameters}.items():
+                if isinstance(rows, FileScan):
+                    rows.create_view(connection, name)
+                else:
+                    connection.register(name, rows)
             yield connection
         except duckdb.Error as error:
             failure = failure_of(error, names, tables.engine)

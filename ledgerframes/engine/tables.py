@@ -1,7 +1,8 @@
 """Stored tables that queries read.
 
+DuckDB reads the files of a large table by itself, unless they are in an object store or of another schema: then Arrow reads them.
 A query reads a table as often as its relations name it, and opens all row groups each time. For a small table, this takes most of
-the time of the query, so its columns are read once and kept.
+the time of the query, so Arrow reads its columns once, and they are kept.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from ledgerframes.engine.file_scan import FileScan
 from ledgerframes.settings import EngineSettings
 
 MAX_ROWS = 100_000
@@ -31,6 +33,9 @@ class Tables(Protocol):
 
     def count_rows(self, table: str, *, at_most: bool = False) -> int:
         """Count the rows of one table, or return a number that they do not exceed. None is read."""
+
+    def _file_scan(self, table: str) -> FileScan | None:
+        """Return the scan of one table by DuckDB, or None if it must be read through Arrow."""
 
 
 class SmallTable(ds.UnionDataset):  # type: ignore[misc]
@@ -73,13 +78,13 @@ def max_rows_of(tables: Tables, name: str) -> int:
     return limits[name]
 
 
-def table_rows(tables: Tables, name: str) -> ds.Dataset:
+def table_rows(tables: Tables, name: str) -> FileScan | ds.Dataset:
     """Return the rows of a table for queries.
 
     Columns of a small table are kept as long as the tables live.
     """
     if max_rows_of(tables, name) > MAX_ROWS:
-        return tables.scan(name, with_dictionaries=True)
+        return tables._file_scan(name) or tables.scan(name, with_dictionaries=True)
     small = _small.setdefault(tables, {})
     if name not in small:
         small[name] = SmallTable(tables.scan(name, with_dictionaries=True))

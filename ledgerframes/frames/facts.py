@@ -92,3 +92,13 @@ def _extent(frames: DescribedFrames) -> str:
     if frames.offset_range:
         return f"offsets after {frames.offset_range[0]} through {frames.offset_range[1]}"
     return str(frames.window) if frames.window else "by id"
+
+
+def clip_coverage(covered: pd.DataFrame, window: Window) -> pd.DataFrame:
+    """Return the segments that can have rows in a window, with times inside the window."""
+    overlap = (covered["since"] < window.until) & (covered["until"] > window.since)
+    # The times of offsets and ids are unknown, so all their segments can have rows in the window.
+    clipped = covered[overlap | covered["since"].isna()].reset_index(drop=True)
+    clipped["since"] = clipped["since"].mask(clipped["since"] < window.since, pd.Timestamp(window.since))
+    clipped["until"] = clipped["until"].mask(clipped["until"] > window.until, pd.Timestamp(window.until))
+    return clipped

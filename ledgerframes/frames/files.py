@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -23,6 +23,7 @@ from ledgerframes.installation import installed_version
 from ledgerframes.settings import engine_settings
 from ledgerframes.store.location import digest_of
 from ledgerframes.store.scan import damage_as_store_error
+from ledgerframes.store.whole_files import LocalFiles, local_files
 from ledgerframes.values.extents import MigrationWindow
 from ledgerframes.values.windows import Window, instant, iso
 
@@ -51,10 +52,21 @@ class SavedFrameSource(MemoryFrameSource):
             If its file has been replaced or deleted since.
         """
         rows = super().scan(table, with_dictionaries=with_dictionaries)
-        for path in self.paths(table, None) or ():
+        self._require_same(self.paths(table, None) or (), table)
+        return rows
+
+    def whole_files(self, table: str, window: Window | None) -> LocalFiles | None:
+        """Return the file of one table, which was compared with the manifest when it was opened."""
+        paths = self.paths(table, window)
+        if not paths:
+            return None
+        self._require_same(paths, table)
+        return local_files(Path(paths[0]).parent, paths)
+
+    def _require_same(self, paths: Iterable[str], table: str) -> None:
+        for path in paths:
             if _version(Path(path)) != self.versions.get(table):
                 raise IntegrityError(f"{path} was replaced after these frames were opened. Open them again.", path=path)
-        return rows
 
 
 def save_frames(frames: Frames, directory: str | Path) -> Path:

@@ -18,9 +18,10 @@ from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.population import Population, keeps_all_requests, narrow_population
 from ledgerframes.engine import DEFAULT_SETTINGS
+from ledgerframes.engine.file_scan import FileScan
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import Condition, Offsets, Predicate, missing_table, require_list
-from ledgerframes.frames.facts import frame_facts
+from ledgerframes.frames.facts import clip_coverage, frame_facts
 from ledgerframes.frames.row_filters import RowFilter
 from ledgerframes.settings import EngineSettings
 from ledgerframes.store.scan import LittleAhead, count_rows, damage_as_store_error, iter_batches, max_rows, read_rows
@@ -147,15 +148,7 @@ class Frames:
     def coverage(self) -> pd.DataFrame:
         """The segments of the rows, sorted by migration and time, as the table ``coverage``."""
         covered = self._source.coverage()
-        window = self.window
-        if window is None or covered.empty:
-            return covered
-        overlap = (covered["since"] < window.until) & (covered["until"] > window.since)
-        # The times of offsets and ids are unknown, so all their segments can have rows in the window.
-        clipped = covered[overlap | covered["since"].isna()].reset_index(drop=True)
-        clipped["since"] = clipped["since"].mask(clipped["since"] < window.since, pd.Timestamp(window.since))
-        clipped["until"] = clipped["until"].mask(clipped["until"] > window.until, pd.Timestamp(window.until))
-        return clipped
+        return covered if self.window is None or covered.empty else clip_coverage(covered, self.window)
 
     @property
     def missing_before(self) -> tuple[Window, ...]:
@@ -197,6 +190,13 @@ class Frames:
         """
         spec = self._required(table)
         return self._filter.narrow(LittleAhead(self._source.scan(table, with_dictionaries=with_dictionaries)), spec)
+
+    def _file_scan(self, table: str) -> FileScan | None:
+        """Return the scan of one table by DuckDB, or None if it must be read through Arrow."""
+        spec = self._required(table)
+        with damage_as_store_error(table, self._source.location):
+            files = self._source.whole_files(table, self.window)
+        return self._filter.file_scan(spec, files) if files else None
 
     @contextmanager
     def _scanning(self, table: str) -> Iterator[ds.Dataset]:

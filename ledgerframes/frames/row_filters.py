@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,11 +19,13 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS, PROBLEMS, SECOND_VERDICT
+from ledgerframes.engine.file_scan import FileScan
 from ledgerframes.store.positions import EVENT, NO_EVENTS
 from ledgerframes.store.scan import LeftOut, LittleAhead, damage_as_store_error
 from ledgerframes.store.sources import FrameSource
+from ledgerframes.store.whole_files import LocalFiles
 from ledgerframes.values.extents import record_time_filter
-from ledgerframes.values.windows import Window
+from ledgerframes.values.windows import Window, iso
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ class RowFilter:
         events = self.second_verdicts_inside
         if not set(EVENT) <= set(table.column_names) or not events.num_rows:
             return None
-        bounds = pc.min_max(events["record_time"])
-        is_near = (pc.field("record_time") >= bounds["min"]) & (pc.field("record_time") <= bounds["max"])
+        # Of the three parts, only this one lets a scan skip row groups.
+        is_near = pc.field("record_time").isin(events["record_time"].unique())
         is_same = _keys(*map(pc.field, EVENT)).isin(_keys(*(events[name] for name in EVENT)).combine_chunks())
         return is_near & pc.field("update_id").isin(events["update_id"].unique()) & is_same
 
@@ -94,6 +96,25 @@ class RowFilter:
             after, through = self.offsets
             parts.append((pc.field("offset") > after) & (pc.field("offset") <= through))
         return parts
+
+    def file_scan(self, table: Table, files: LocalFiles) -> FileScan:
+        """Return the scan by DuckDB of the rows of one table in files."""
+        has_ids = self.update_ids is not None and "update_id" in table.column_names
+        has_second_verdicts = set(EVENT) <= set(table.column_names) and self.second_verdicts_inside.num_rows
+        return FileScan(
+            *files,
+            conditions=tuple(self._sql_conditions(table)),
+            update_ids=pa.table({"update_id": self.update_ids}) if has_ids else None,
+            left_out=self.second_verdicts_inside.select(EVENT) if has_second_verdicts else None,
+        )
+
+    def _sql_conditions(self, table: Table) -> Iterator[str]:
+        if self.window and "record_time" in table.column_names:
+            since, until = (f"TIMESTAMPTZ '{iso(time)}'" for time in (self.window.since, self.window.until))
+            yield f"record_time >= {since} AND record_time < {until}"
+        if self.offsets:
+            after, through = self.offsets
+            yield f'"offset" > {after} AND "offset" <= {through}'
 
     def scans(self, source: FrameSource, table: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:
         """Return the scans of a table in order, each with the filter that it needs."""

@@ -29,6 +29,7 @@ from ledgerframes.store.older_schemas import is_schema_of, mapping_of
 from ledgerframes.store.positions import NO_EVENTS
 from ledgerframes.store.scan import damage_as_store_error, read_rows
 from ledgerframes.store.segments import with_encoded_texts
+from ledgerframes.store.whole_files import LocalFiles, local_files, require_whole
 from ledgerframes.values.extents import MigrationWindow, from_microseconds, microseconds
 from ledgerframes.values.windows import MICROSECOND, Window
 
@@ -110,10 +111,21 @@ class StoreSnapshot:
 
     def paths(self, table: str, window: Window | None) -> list[str] | None:
         """Return the files of one table for a window, or None if one of them has another schema."""
-        near = [segment for segment in self._with_rows(table) if window is None or _may_overlap(segment, window)]
+        near = self._near(table, window)
         if any(self._mapping(table_spec(table), segment) for segment in near):
             return None
         return [f"{self.location}/{segment.files[table].path}" for segment in near]
+
+    def whole_files(self, table: str, window: Window | None) -> LocalFiles | None:
+        """Return the files of one table for a window, compared with the catalog.
+
+        They are None in an object store, or if one of them has another schema.
+        """
+        folder, paths = self.location.local_path, self.paths(table, window)
+        if folder is None or not paths:
+            return None
+        require_whole(self.location, [segment.files[table] for segment in self._near(table, window)])
+        return local_files(folder, paths)
 
     def iter_scans(self, table: str, window: Window | None) -> list[ScanPart]:
         """Return the rows of one table by runs of segments.
@@ -123,10 +135,9 @@ class StoreSnapshot:
         """
         spec = table_spec(table)
         times = self.second_verdicts["record_time"].cast(pa.int64()).to_numpy()
-        near = [segment for segment in self._with_rows(table) if window is None or _may_overlap(segment, window)]
         parts = []
         for (conversion, *facts), run in groupby(
-            near,
+            self._near(table, window),
             lambda each: (
                 self._conversion(spec, each),
                 window is not None and _is_inside(each, window),
@@ -149,6 +160,10 @@ class StoreSnapshot:
 
     def _with_rows(self, table: str) -> list[Segment]:
         return [segment for segment in self.segments if table in segment.files]
+
+    def _near(self, table: str, window: Window | None) -> list[Segment]:
+        """Return the segments that can have rows of one table in a window."""
+        return [segment for segment in self._with_rows(table) if window is None or _may_overlap(segment, window)]
 
     def _mapping(self, spec: Table, segment: Segment) -> SchemaMapping | None:
         """Return the mapping of rows of another schema, or None for rows of this one."""

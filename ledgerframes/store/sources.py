@@ -18,6 +18,7 @@ from ledgerframes.store.location import Location
 from ledgerframes.store.positions import EVENT, NO_EVENTS, later_events
 from ledgerframes.store.scan import damage_as_store_error, read_rows
 from ledgerframes.store.snapshot import ScanPart, StoreSnapshot
+from ledgerframes.store.whole_files import LocalFiles
 from ledgerframes.values.extents import MigrationWindow
 from ledgerframes.values.windows import Window
 
@@ -59,6 +60,10 @@ class MemoryFrameSource:
         """Return the files of one table, or None if it is in memory."""
         rows = self.tables.get(table)
         return list(rows.files) if isinstance(rows, ds.FileSystemDataset) else None
+
+    def whole_files(self, table: str, window: Window | None) -> LocalFiles | None:
+        """Return None, because nobody checks the files while they are read."""
+        return None
 
     def iter_scans(self, table: str, window: Window | None) -> Sequence[ScanPart]:
         """Return the rows in one part, whose record times are unknown."""

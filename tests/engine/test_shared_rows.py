@@ -33,6 +33,9 @@ class Scans:
         self.count[table] += 1
         return self.frames.scan(table, with_dictionaries=with_dictionaries)
 
+    def _file_scan(self, table: str) -> None:
+        return None
+
     def count_rows(self, table: str, *, at_most: bool = False) -> int:
         return self.frames.count_rows(table, at_most=at_most)
 
