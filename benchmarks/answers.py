@@ -24,7 +24,7 @@ from week_store import EVENTS_OF_THE_SANDBOX, make_week
 
 MAX_SECONDS, MAX_GIGABYTES, MAX_RATIO, MAX_EXPONENT = 60, 4, 3, 1.1
 MAX_REPORT_SECONDS = 300
-MAX_WAIT_SECONDS = 240  # for a call
+MAX_WAIT_SECONDS, MAX_WAIT_BY_HAND = 240, 120  # for a call, and for a query by hand
 FULL = (40, (1, 6, 40))  # copies of a sandbox's week: of the live week, and of those that show the growth
 QUICK = (1, (1, 2))
 HEAD = """\
@@ -100,9 +100,9 @@ def _ratio(store: Path, call: str) -> tuple[float | None, str]:
     """Return the ratio to a query by hand, or why there is none."""
     ours = fresh("live_week.py", store, call, "one-thread")["processor"]
     try:
-        theirs = fresh("live_week.py", store, call, "by-hand", max_seconds=MAX_WAIT_SECONDS)["processor"]
+        theirs = fresh("live_week.py", store, call, "by-hand", max_seconds=MAX_WAIT_BY_HAND)["processor"]
     except (SystemExit, subprocess.TimeoutExpired):
-        return None, f"no result by hand within {MAX_WAIT_SECONDS} s and the memory"
+        return None, f"no result by hand within {MAX_WAIT_BY_HAND} s and the memory"
     return float(ours / theirs), ""
 
 

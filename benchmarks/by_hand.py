@@ -320,7 +320,7 @@ BY_HAND: dict[str, tuple[str, ...]] = {
         FROM ids LEFT JOIN (SELECT DISTINCT update_id, true AS has_activity FROM activity_records) USING (update_id) GROUP BY ALL
         """,
     ),
-    **dict.fromkeys(("state.config", "state.featured", "state.problems", "state.rounds", "state.super_validators"), (STATE,)),
+    "state.config": (STATE,),
 }
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import by_hand
+import pandas as pd
 from measuring import PeakOfWorkers, peak_megabytes
 from week_store import SINCE, UNTIL, network
 
@@ -26,6 +27,9 @@ from ledgerframes.frames import Frames
 
 ALL_UPDATES = Relation("all_updates", "One row per update.", "SELECT update_id, node_count FROM updates", tables=("updates",))
 BILL: dict[str, Any] = {"price": lf.TrafficPrice("50", "USD/MB"), "accept_price": True, "min_coverage": 0}
+BUDGETS = {"Splice.CoinRules:CoinRules/CoinRules_Transfer": 10_000}
+ESTIMATES = pd.DataFrame({"update_id": ["of nobody"], "request_bytes": [5_000]})
+APP: dict[str, Any] = {"app": {"packages": ["meadow-token"], "parties": []}, "exclude": []}
 CALLS: dict[str, Callable[[Frames], object]] = {
     "activity.concentration": lambda frames: lf.activity.concentration(frames),
     "activity.lorenz": lambda frames: lf.activity.lorenz(frames),
@@ -37,9 +41,11 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "activity.weights": lambda frames: lf.activity.weights(frames),
     "activity.what_if": lambda frames: lf.activity.what_if(frames, confirmers="informees"),
     "cost.anatomy": lambda frames: lf.cost.anatomy(frames, _largest(frames)),
+    "cost.budget": lambda frames: lf.cost.budget(frames, BUDGETS, network=frames.network),
     "cost.compare": lambda frames: lf.cost.compare(*_halves(frames)),
     "cost.concentration by participant": lambda frames: lf.cost.concentration(frames, by="participant"),
     "cost.control": lambda frames: lf.cost.control(frames),
+    "cost.estimate": lambda frames: lf.cost.estimate(frames, ESTIMATES),
     "cost.overhead": lambda frames: lf.cost.overhead(frames),
     "cost.overhead by template": lambda frames: lf.cost.overhead(frames, by="template"),
     "cost.problems": lambda frames: lf.cost.problems(frames),
@@ -59,7 +65,10 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "economy.reward_split": lambda frames: lf.economy.reward_split(frames),
     "economy.rounds": lambda frames: lf.economy.rounds(frames),
     "economy.transfers": lambda frames: lf.economy.transfers(frames),
+    "findings": lambda frames: lf.findings(frames),
+    "grant.evidence": lambda frames: lf.grant.evidence(frames, **APP, **_last_day(frames), min_coverage=0),
     "reconcile.coverage": lambda frames: lf.reconcile.coverage(frames),
+    "reconcile.nodes": lambda frames: lf.reconcile.nodes(frames, frames),
     "reconcile.rewards": lambda frames: lf.reconcile.rewards(frames),
     "state.config": lambda frames: lf.state.config(frames),
     "state.featured": lambda frames: lf.state.featured(frames),
@@ -76,6 +85,12 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "verdict.rejections": lambda frames: lf.verdict.rejections(frames),
     "verdict.waited_for": lambda frames: lf.verdict.waited_for(frames),
 }
+
+
+def _last_day(frames: Frames) -> dict[str, Any]:
+    """Return the last day of the frames, or all of their time if it is shorter."""
+    assert frames.window
+    return {"since": max(frames.window.since, frames.window.until - timedelta(days=1)), "until": frames.window.until}
 
 
 def _halves(frames: Frames) -> tuple[Frames, Frames]:

@@ -13,7 +13,7 @@ ACTIVITY = Relation(
     "activity_by_request",
     "One row per request with an activity record: the weight of each party.",
     """
-    SELECT update_id, list(ROW(party, weight) ORDER BY party, weight) AS weights
+    SELECT update_id, list_sort(list(ROW(party, weight))) AS weights
     FROM activity_records
     GROUP BY update_id
     """,
@@ -38,22 +38,6 @@ FACTS = Relation(
     """,
     relations=(REQUESTS, ACTIVITY),
 )
-BOTH_NODES = Relation(
-    "both_nodes",
-    "One row per request of either node, with the facts of both.",
-    """
-    SELECT
-        coalesce(facts.record_time, other_facts.record_time) AS record_time,
-        facts.record_time IS NOT NULL AS in_a,
-        other_facts.record_time IS NOT NULL AS in_b,
-        in_a AND in_b AS in_both,
-        facts AS a,
-        other_facts AS b
-    FROM facts
-    FULL JOIN other_facts ON facts.update_id = other_facts.update_id
-    """,
-    relations=(FACTS, of_other(FACTS)),
-)
 ASPECTS = {
     "presence": "",
     "record time": "record_time",
@@ -63,6 +47,27 @@ ASPECTS = {
     "traffic cost": "total_traffic_cost",
     "activity weight": "weights",
 }
+# By name, because a join would carry all columns of whole rows.
+OF_BOTH = ",\n        ".join(
+    f"{node}.{column} AS {column}_{suffix}"
+    for column in (*filter(None, ASPECTS.values()), "latency")
+    for node, suffix in (("facts", "a"), ("other_facts", "b"))
+)
+BOTH_NODES = Relation(
+    "both_nodes",
+    "One row per request of either node, with the facts of both.",
+    f"""
+    SELECT
+        coalesce(facts.record_time, other_facts.record_time) AS record_time,
+        facts.record_time IS NOT NULL AS in_a,
+        other_facts.record_time IS NOT NULL AS in_b,
+        in_a AND in_b AS in_both,
+        {OF_BOTH}
+    FROM facts
+    FULL JOIN other_facts ON facts.update_id = other_facts.update_id
+    """,
+    relations=(FACTS, of_other(FACTS)),
+)
 
 
 def _compared(aspect: str, column: str) -> str:
@@ -72,8 +77,8 @@ def _compared(aspect: str, column: str) -> str:
     """
     if not column:
         return f"{{'aspect': '{aspect}', 'has_a': in_a, 'has_b': in_b, 'is_equal': in_both}}"
-    has_a, has_b = (f"in_both AND {node}.{column} IS NOT NULL" for node in "ab")
-    is_equal = f"coalesce(a.{column} = b.{column}, false)"
+    has_a, has_b = (f"in_both AND {column}_{node} IS NOT NULL" for node in "ab")
+    is_equal = f"coalesce({column}_a = {column}_b, false)"
     return f"{{'aspect': '{aspect}', 'has_a': {has_a}, 'has_b': {has_b}, 'is_equal': {is_equal}}}"
 
 

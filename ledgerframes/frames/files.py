@@ -101,7 +101,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     require_frames(frames)
     target = _local(directory)
     rows = {name: _read(frames, table_spec(name)) for name in frames.tables}
-    rows[DROPPED_ROWS.name] = frames._dropped_rows()
+    rows[DROPPED_ROWS.name] = frames._filter.dropped_rows(frames._source, frames.tables)
     rows["coverage"] = pa.Table.from_pandas(frames.coverage, COVERAGE.schema, preserve_index=False)
     try:
         target.mkdir(parents=True, exist_ok=True)

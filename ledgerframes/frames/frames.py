@@ -24,7 +24,7 @@ from ledgerframes.frames.conditions import Condition, Offsets, Predicate, missin
 from ledgerframes.frames.facts import clip_coverage, frame_facts
 from ledgerframes.frames.row_filters import RowFilter
 from ledgerframes.settings import EngineSettings
-from ledgerframes.store.scan import LittleAhead, count_rows, damage_as_store_error, iter_batches, max_rows, read_rows
+from ledgerframes.store.scan import LittleAhead, count_rows, damage_as_store_error, iter_batches, read_rows
 from ledgerframes.store.sources import FrameSource, first_event_time
 from ledgerframes.texts.representation import as_html, as_text
 from ledgerframes.values.windows import Time, Window, instant
@@ -168,9 +168,6 @@ class Frames:
         """The SHA-256 of each file with rows, by its path. Tables in memory have none."""
         return self._source.file_digests()
 
-    def _dropped_rows(self) -> pa.Table:
-        return self._filter.dropped_rows(self._source, self._tables)
-
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
@@ -275,9 +272,11 @@ class Frames:
         StoreError
             If a file of the table is missing or damaged.
         """
-        spec, count = self._required(table), max_rows if at_most else count_rows
+        spec = self._required(table)
         with damage_as_store_error(table, self._source.location):
-            return sum(count(rows, expression) for rows, expression in self._filter.scans(self._source, spec))
+            if at_most:
+                return self._source.max_rows(table, self.window, self._filter.expression(spec))
+            return sum(count_rows(rows, expression) for rows, expression in self._filter.scans(self._source, spec))
 
     def _required(self, table: str) -> Table:
         if table not in self._tables:

@@ -177,7 +177,8 @@ def cost_wasted(chart: Chart) -> None:
     """Draw the share of the cost that rejected requests caused, as a control chart.
 
     Share [%] over record time [UTC] with the usual range from 0 to its upper limit and its center; diamonds are above it,
-    partial periods are open. Groups over time: a panel for each of the 12 largest. Otherwise: one bar of share [%] per group.
+    partial periods are open. Groups over time: a panel for each of the 12 with the highest cost. Otherwise: one bar of share
+    [%] per group.
 
     Examples
     --------
@@ -195,7 +196,8 @@ def cost_wasted(chart: Chart) -> None:
         ax.set_xlim(0, max(shares.max(), 0.01) * 1.22)
         c.percent_axis(ax.xaxis, chart.axis_title("share"))
     elif chart.by:
-        table = chart.group_table(chart.numbers("share"), chart.numbers("requests"))
+        wasted, useful = (np.nan_to_num(chart.numbers(name)) for name in ("wasted_traffic_cost", "useful_traffic_cost"))
+        table = chart.group_table(chart.numbers("share"), wasted + useful)
         p.panels(chart, table, lambda axis, _: c.percent_axis(axis, chart.axis_title("share")), r.percent)
     else:
         _draw_control_chart(chart)

@@ -27,7 +27,7 @@ from ledgerframes.store.location import Location
 from ledgerframes.store.older_rows import Rows, wrap_rows
 from ledgerframes.store.older_schemas import is_schema_of, mapping_of
 from ledgerframes.store.positions import NO_EVENTS
-from ledgerframes.store.scan import damage_as_store_error, read_rows
+from ledgerframes.store.scan import damage_as_store_error, max_rows, read_rows
 from ledgerframes.store.segments import with_encoded_texts
 from ledgerframes.store.whole_files import LocalFiles, local_files, require_whole
 from ledgerframes.values.extents import MigrationWindow, from_microseconds, microseconds
@@ -146,6 +146,17 @@ class StoreSnapshot:
         ):
             parts.append(ScanPart(self._rows(spec, list(run), conversion, with_expressions=not facts[0]), *facts))
         return parts
+
+    def max_rows(self, table: str, window: Window | None, expression: pc.Expression | None) -> int:
+        """Return a number that the matching rows of one table in a window do not exceed.
+
+        Only files that are partly in the window are opened.
+        """
+        spec, near = table_spec(table), self._near(table, window)
+        partly = [segment for segment in near if window is not None and not _is_inside(segment, window)]
+        in_catalog = sum(segment.files[table].rows for segment in near if segment not in partly)
+        runs = groupby(partly, partial(self._conversion, spec))
+        return in_catalog + sum(max_rows(self._rows(spec, list(run), conversion), expression) for conversion, run in runs)
 
     def read(self, table: str, columns: Sequence[str], expression: pc.Expression | None = None) -> pa.Table:
         """Read columns of the rows of one table that match an expression, in order."""

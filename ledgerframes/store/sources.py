@@ -16,7 +16,7 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.store.location import Location
 from ledgerframes.store.positions import EVENT, NO_EVENTS, later_events
-from ledgerframes.store.scan import damage_as_store_error, read_rows
+from ledgerframes.store.scan import damage_as_store_error, max_rows, read_rows
 from ledgerframes.store.snapshot import ScanPart, StoreSnapshot
 from ledgerframes.store.whole_files import LocalFiles
 from ledgerframes.values.extents import MigrationWindow
@@ -64,6 +64,10 @@ class MemoryFrameSource:
     def whole_files(self, table: str, window: Window | None) -> LocalFiles | None:
         """Return None, because nobody checks the files while they are read."""
         return None
+
+    def max_rows(self, table: str, window: Window | None, expression: pc.Expression | None) -> int:
+        """Return a number that the matching rows of one table do not exceed."""
+        return max_rows(self.scan(table), expression)
 
     def iter_scans(self, table: str, window: Window | None) -> Sequence[ScanPart]:
         """Return the rows in one part, whose record times are unknown."""

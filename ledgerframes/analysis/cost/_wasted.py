@@ -159,8 +159,8 @@ def wasted(
     Source: verdicts with result rejected, traffic summaries (docs/facts.md#survivorship). The usual range: docs/uncertainty.md.
 
     Picture, by :func:`ledgerframes.plot`: Share [%] over record time [UTC] with the usual range from 0 to its upper limit
-    and its center; diamonds are above it, partial periods are open. Groups over time: a panel for each of the 12 largest.
-    Otherwise: one bar of share [%] per group.
+    and its center; diamonds are above it, partial periods are open. Groups over time: a panel for each of the 12 with the
+    highest cost. Otherwise: one bar of share [%] per group.
 
     Examples
     --------

@@ -257,7 +257,8 @@ def _present(frames: Frames, now: Time | None) -> int:
 
 def _second_verdict_times(frames: Frames) -> Integers:
     """Return the record time of each event that the frames leave out."""
-    rows = frames._dropped_rows().select(["record_time", "update_id"]).to_pandas().drop_duplicates()
+    dropped = frames._filter.dropped_rows(frames._source, frames.tables)
+    rows = dropped.select(["record_time", "update_id"]).to_pandas().drop_duplicates()
     return microseconds(rows["record_time"])
 
 

@@ -182,9 +182,9 @@ GROUP BY ALL"""
 def _latencies_query(b: Frames, every: str | None) -> Query:
     """Return the query of the latencies of requests that both nodes accepted."""
     select = f"""
-SELECT {period_of(every)} AS part, a.latency AS latency_a, b.latency AS latency_b
+SELECT {period_of(every)} AS part, latency_a, latency_b
 FROM both_nodes
-WHERE a.latency IS NOT NULL AND b.latency IS NOT NULL"""
+WHERE latency_a IS NOT NULL AND latency_b IS NOT NULL"""
     return Query(select.lstrip(), (BOTH_NODES,), sources=other_sources(FACTS_TABLES, b))
 
 
