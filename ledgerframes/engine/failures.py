@@ -15,8 +15,6 @@ SOURCE_FAILURE = re.compile(
     r" failed: (.*)",
     re.DOTALL,
 )
-# The files are whole when a query begins, so it can only miss one that was deleted since, or that the disk cannot read.
-FILE_FAILURE = re.compile(r"[^\"]*\.parquet\b")
 DETAIL = " Detail: Python exception:"  # a traceback follows
 
 
@@ -26,7 +24,8 @@ def failure_of(error: Exception, tables: Iterable[str], settings: EngineSettings
 
     if isinstance(error, duckdb.OutOfMemoryException):
         return _memory_error(error, settings)
-    if isinstance(error, duckdb.IOException) and FILE_FAILURE.search(str(error)):
+    # The files are whole when a query begins, so it can only miss one that was deleted since, or that the disk cannot read.
+    if isinstance(error, duckdb.IOException) and ".parquet" in str(error):
         return StoreError(f"A file of table {' or '.join(tables)} was pruned or lost: {_first_line(error)}. {LOST_FILE_STEP}")
     damage = SOURCE_FAILURE.search(str(error))
     return damaged_file_error(" or ".join(tables), damage[1].partition(DETAIL)[0]) if damage else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ledgerframes.engine.literals import array_of
+from ledgerframes.engine.literals import quoted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -40,7 +40,7 @@ class FileScan:
 
     def select(self, update_ids: str = "update_ids", left_out: str = "left_out") -> str:
         """Return the ``SELECT`` of the rows, with these names for the two small tables."""
-        files = ",\n    ".join(array_of([path])[1:-1] for path in self.paths)
+        files = ",\n    ".join(map(quoted, self.paths))
         conditions = " AND\n    ".join(self._conditions(update_ids, left_out))
         where = f"\nWHERE\n    {conditions}" if conditions else ""
         return f"FROM read_parquet([\n    {files}\n], hive_partitioning = false){where}"

@@ -75,8 +75,8 @@ class RowFilter:
         events = self.second_verdicts_inside
         if not set(EVENT) <= set(table.column_names) or not events.num_rows:
             return None
-        # Of the three parts, only this one lets a scan skip row groups.
-        is_near = pc.field("record_time").isin(events["record_time"].unique())
+        bounds = pc.min_max(events["record_time"])
+        is_near = (pc.field("record_time") >= bounds["min"]) & (pc.field("record_time") <= bounds["max"])
         is_same = _keys(*map(pc.field, EVENT)).isin(_keys(*(events[name] for name in EVENT)).combine_chunks())
         return is_near & pc.field("update_id").isin(events["update_id"].unique()) & is_same
 
@@ -129,12 +129,24 @@ class RowFilter:
         tables = [name for name in tables if set(EVENT) <= set(table_spec(name).column_names)]
         if not tables:
             return DROPPED_ROWS.empty_arrow()
+        later = [self._later_rows(source, table_spec(name)) for name in tables]
+        return DROPPED_ROWS.sorted(pa.concat_tables([self._rows_of_same_time(source, tables), *later]).unify_dictionaries())
+
+    def dropped_events(self, source: FrameSource, tables: Sequence[str]) -> pa.Table:
+        """Return each event that the frames exclude once, without a count of its rows."""
+        later = self.second_verdicts_inside
+        if self.update_ids is not None:
+            later = later.filter(pc.field("update_id").isin(self.update_ids))
+        of_same_time = self._rows_of_same_time(source, tables)
+        events = [rows.select(EVENT).cast(NO_EVENTS.schema) for rows in (of_same_time, later)]
+        return pa.concat_tables(events).group_by(EVENT).aggregate([])
+
+    def _rows_of_same_time(self, source: FrameSource, tables: Sequence[str]) -> pa.Table:
+        """Return the rows that were dropped when their segment was written."""
         with damage_as_store_error(DROPPED_ROWS.name, source.location):
             limits = replace(self, second_verdicts=NO_EVENTS).expression(DROPPED_ROWS)
-            same_time = source.scan(DROPPED_ROWS.name).to_table(filter=limits)
-        later = [self._later_rows(source, table_spec(name)) for name in tables]
-        rows = pa.concat_tables([same_time, *later]).unify_dictionaries()
-        return DROPPED_ROWS.sorted(rows.filter(pc.field("table").isin(tables)))
+            rows = source.scan(DROPPED_ROWS.name).to_table(filter=limits)
+        return rows.filter(pc.field("table").isin(tables))
 
     def _later_rows(self, source: FrameSource, table: Table) -> pa.Table:
         """Count the rows of a table that belong to each second verdict."""
@@ -142,7 +154,9 @@ class RowFilter:
         if dropped is None:
             return DROPPED_ROWS.empty_arrow()
         with damage_as_store_error(table.name, source.location):
-            expression = functools.reduce(operator.and_, [*self._parts(table), dropped])
+            # With the times, the scan skips all other row groups.
+            has_time = pc.field("record_time").isin(self.second_verdicts_inside["record_time"].unique())
+            expression = functools.reduce(operator.and_, [*self._parts(table), has_time, dropped])
             rows = source.scan(table.name).to_table(columns=EVENT, filter=expression)
         counts = rows.group_by(EVENT).aggregate([([], "count_all")])
         columns = {name: counts[name] for name in EVENT}

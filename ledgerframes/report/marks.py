@@ -179,6 +179,10 @@ def _columns(ax: Axes, parent: Axes, series: Sequence[Series]) -> Iterator[Mark]
             if np.isfinite(y):
                 interval = _interval_text(ax.yaxis, label, y, intervals[round(x, DECIMALS)])
                 at[each.name] = _value_text(ax.yaxis, y, label) + interval
+    for name, x, (low, high) in _ranges(ax):
+        at = values.setdefault(positions.setdefault(round(x, DECIMALS), x), {})
+        from_low = "" if (start := axis_text(ax.yaxis, low)) == axis_text(ax.yaxis, high) else f"{start} to "
+        at[name] = from_low + _value_text(ax.yaxis, high, label)
     panel = "" if ax is parent else f"{panel_name(ax)}\n"
     for x, span in zip(sorted(values), _spans(ax, sorted(values)), strict=True):
         yield Mark(ax, _text(panel + _position_text(ax, parent, x), [*values[x].items()] or [("", NO_VALUE)]), x=span)
@@ -236,6 +240,22 @@ def _intervals(ax: Axes, axis: int) -> defaultdict[float, list[Span]]:
             for start, end in (ends for ends in collection.get_segments() if len(ends) == 2):
                 intervals[round(float(start[1 - axis]), DECIMALS)].append((float(start[axis]), float(end[axis])))
     return intervals
+
+
+def _ranges(ax: Axes) -> Iterator[tuple[str, float, Span]]:
+    """Yield name, position and ends of each range of a band.
+
+    A band with steps has the values on both sides of a step at one position, so the lines in it have the ends.
+    """
+    lines = {str(each.get_label()): each for each in ax.collections if isinstance(each, LineCollection)}
+    for band in ax.collections:
+        if isinstance(band, PolyCollection) and (name := _name(band)):
+            inside = lines.get(f"_{name}")
+            for shape in band.get_paths() if inside is None else inside.get_segments():
+                points = np.asarray(getattr(shape, "vertices", shape))
+                for x in np.unique(points[:, 0]):
+                    ends = points[points[:, 0] == x, 1]
+                    yield name, float(x), (float(ends.min()), float(ends.max()))
 
 
 def _interval_text(axis: Axis, label: str, value: float, intervals: Iterable[Span]) -> str:

@@ -91,6 +91,27 @@ def test_a_value_has_the_interval_that_it_lies_in(ax: Axes) -> None:
     assert texts(ax) == ["02 Nov\nrate: 25 % (12.5 to 37.5 %)", "03 Nov\nrate: 50 % (25 to 75 %)", "04 Nov\nrate: 50 %"]
 
 
+def test_a_band_has_its_ends_at_each_position(ax: Axes) -> None:
+    ax.fill_between(DAYS[:3], [1, 2, 2], [3, 5, 2], label="4 of 5 cases")
+    ax.plot(DAYS[:3], [2, 4, float("nan")], label="mean")
+    ax.set_ylabel("Balance (kB)")
+    times(ax)
+    assert texts(ax) == [
+        "02 Nov\nmean: 2 kB\n4 of 5 cases: 1 to 3 kB",
+        "03 Nov\nmean: 4 kB\n4 of 5 cases: 2 to 5 kB",
+        "04 Nov\n4 of 5 cases: 2 kB",
+    ]
+
+
+def test_a_band_of_steps_has_the_ends_of_the_lines_in_it(ax: Axes) -> None:
+    ax.fill_between(DAYS[:2], [1, 5], [3, 9], step="post", label="all votes")
+    ax.vlines(DAYS[:2], [1, 5], [3, 9], label="_all votes")
+    ax.step(DAYS[:2], [2, 6], where="post", marker="o", label="median")
+    ax.set_ylabel("Price (USD)")
+    times(ax)
+    assert texts(ax) == ["02 Nov\nmedian: 2 USD\nall votes: 1 to 3 USD", "03 Nov\nmedian: 6 USD\nall votes: 5 to 9 USD"]
+
+
 def test_a_bar_has_its_interval(ax: Axes) -> None:
     ax.barh([0, 1], [2, 3], label="p50")
     ax.hlines([0, 1], [1, 4], [3, 5])

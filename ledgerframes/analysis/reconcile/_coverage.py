@@ -257,8 +257,8 @@ def _present(frames: Frames, now: Time | None) -> int:
 
 def _second_verdict_times(frames: Frames) -> Integers:
     """Return the record time of each event that the frames leave out."""
-    dropped = frames._filter.dropped_rows(frames._source, frames.tables)
-    rows = dropped.select(["record_time", "update_id"]).to_pandas().drop_duplicates()
+    events = frames._filter.dropped_events(frames._source, frames.tables)
+    rows = events.select(["record_time", "update_id"]).to_pandas().drop_duplicates()
     return microseconds(rows["record_time"])
 
 
