@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "live-week.md"
-CALL = re.compile(r'^    "([a-z_]+\.[a-z_]+(?: [\w ]+)?)": lambda', re.MULTILINE)
+CALL = re.compile(r'^    "([a-z_.]+(?: [\w ]+)?)": lambda', re.MULTILINE)
 
 
 def rows() -> dict[str, list[str]]:
