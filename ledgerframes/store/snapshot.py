@@ -122,10 +122,10 @@ class StoreSnapshot:
         They are None in an object store, or if one of them has another schema.
         """
         folder, paths = self.location.local_path, self.paths(table, window)
-        if folder is None or not paths:
-            return None
-        require_whole(self.location, [segment.files[table] for segment in self._near(table, window)])
-        return local_files(folder, paths)
+        files = local_files(folder, paths) if folder and paths else None
+        if files:
+            require_whole(self.location, [segment.files[table] for segment in self._near(table, window)])
+        return files
 
     def iter_scans(self, table: str, window: Window | None) -> list[ScanPart]:
         """Return the rows of one table by runs of segments.
@@ -154,7 +154,7 @@ class StoreSnapshot:
         """
         spec, near = table_spec(table), self._near(table, window)
         partly = [segment for segment in near if window is not None and not _is_inside(segment, window)]
-        in_catalog = sum(segment.files[table].rows for segment in near if segment not in partly)
+        in_catalog = sum(segment.files[table].rows for segment in near) - sum(segment.files[table].rows for segment in partly)
         runs = groupby(partly, partial(self._conversion, spec))
         return in_catalog + sum(max_rows(self._rows(spec, list(run), conversion), expression) for conversion, run in runs)
 
