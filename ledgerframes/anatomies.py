@@ -10,7 +10,7 @@ import pandas as pd
 
 from ledgerframes.analysis import activity, cost, state
 from ledgerframes.analysis.arguments import Snapshot
-from ledgerframes.analysis.cost.anatomy_rows import known_cost, read_rows
+from ledgerframes.analysis.cost.anatomy_rows import at_time_of, known_cost, read_rows
 from ledgerframes.analysis.requests import REJECTED
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -54,6 +54,7 @@ class Anatomy:
         self.update_id = update_id
         self.table = cost.anatomy(frames, update_id)
         self._frames, self._base = frames, base
+        self._same_time = at_time_of(frames, update_id)
 
     def __repr__(self) -> str:
         counts = ", ".join(pluralize(len(self.part(part)), f"{part} row") for part in TITLES)
@@ -71,18 +72,18 @@ class Anatomy:
     def summary(self) -> str:
         """Verdict, time and cost in one line."""
         parts = [each for each in (self._verdict, self._record_time) if each]
-        total = known_cost(self._frames, self.update_id)
+        total = known_cost(self._same_time, self.update_id)
         parts.append(f"{total.iloc[0]:,} bytes" if len(total) else "cost unknown")
         return ", ".join(parts)
 
     @property
     def _verdict(self) -> str:
-        results = read_rows(self._frames, "verdicts", self.update_id, ["verdict_result"])["verdict_result"]
+        results = read_rows(self._same_time, "verdicts", self.update_id, ["verdict_result"])["verdict_result"]
         return str(results.iloc[0]).removeprefix("VERDICT_RESULT_").lower() if len(results) else "without a verdict"
 
     @property
     def _record_time(self) -> str:
-        tables = (read_rows(self._frames, name, self.update_id, ["record_time"]) for name in ("verdicts", "updates"))
+        tables = (read_rows(self._same_time, name, self.update_id, ["record_time"]) for name in ("verdicts", "updates"))
         return next((f"{rows['record_time'].iloc[0]:%Y-%m-%d %H:%M:%S} UTC" for rows in tables if len(rows)), "")
 
     @cached_property
@@ -91,12 +92,12 @@ class Anatomy:
 
         A quorum is written as ``2 of 3: a, b, c``.
         """
-        quorums = read_rows(self._frames, "quorums", self.update_id, ["view_id", "quorum_index", "threshold", "parties"])
+        quorums = read_rows(self._same_time, "quorums", self.update_id, ["view_id", "quorum_index", "threshold", "parties"])
         texts: dict[int, list[str]] = {}
         for row in quorums.sort_values(["view_id", "quorum_index"]).to_dict("records"):
             text = f"{row['threshold']} of {len(row['parties'])}: {', '.join(row['parties'])}"
             texts.setdefault(int(row["view_id"]), []).append(text)
-        views = read_rows(self._frames, "views", self.update_id, ["view_id", "parent_view_id", "informees"])
+        views = read_rows(self._same_time, "views", self.update_id, ["view_id", "parent_view_id", "informees"])
         views = views.sort_values("view_id", ignore_index=True)
         views["informees"] = [len(each) for each in views["informees"]]
         views["depth"] = self.table.loc[self.table["part"] == "view", "depth"].to_numpy()
@@ -111,7 +112,7 @@ class Anatomy:
         only if the party reaches the threshold of the round.
         """
         rows = self.table[self.table["part"] == "activity"]
-        records = read_rows(self._frames, "activity_records", self.update_id, ["party", "round_number", "weight"])
+        records = read_rows(self._same_time, "activity_records", self.update_id, ["party", "round_number", "weight"])
         records = records.sort_values("party", ignore_index=True)
         computed = self._computed_weights() if len(rows) else None
         names = ["burn_bytes", "activity_weight"]
@@ -143,10 +144,10 @@ class Anatomy:
     def missing(self) -> dict[str, str]:
         """Why a part has no rows, by part."""
         is_rejected = self._verdict == REJECTED.removeprefix("VERDICT_RESULT_").lower()
-        kinds = read_rows(self._frames, "updates", self.update_id, ["kind"])["kind"].astype("str").tolist()
+        kinds = read_rows(self._same_time, "updates", self.update_id, ["kind"])["kind"].astype("str").tolist()
         tree = "a reassignment has no tree" if "reassignment" in kinds else "the history has no nodes of the update"
         has_verdict, has_cost = (
-            len(read_rows(self._frames, name, self.update_id, ["update_id"])) for name in ("verdicts", "traffic")
+            len(read_rows(self._same_time, name, self.update_id, ["update_id"])) for name in ("verdicts", "traffic")
         )
         envelopes = "its traffic summary has no envelopes" if has_cost else "the history has no traffic summary of the request"
         rejected = "the request was rejected"

@@ -15,7 +15,7 @@ mpl.use("Agg")
 
 import ledgerframes as lf
 from ledgerframes import testing
-from ledgerframes.errors import UsageError
+from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.values.windows import Window
 
@@ -106,3 +106,20 @@ def test_what_was_earned_is_the_published_weight_with_its_factor(tmp_path: Path)
     path = transaction.to_png(tmp_path / "picture.png")
     assert path.read_bytes().startswith(b"\x89PNG")
     assert len(transaction.figure().axes) == 4
+
+
+def test_rows_of_other_times_are_not_read(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=600, days=2, store=tmp_path)
+    since, middle, until = "2026-11-07", "2026-11-08", "2026-11-09"
+    days = [lf.load_events(net, since=start, until=end) for start, end in ((since, middle), (middle, until))]
+    transaction = days[1].updates.query("node_count > 0")["update_id"].iloc[0]
+    expected = lf.cost.anatomy(days[1], transaction)
+    for name in days[0].file_digests.keys() - days[1].file_digests.keys():
+        if name.startswith(("tree_events/", "views/", "quorums/", "envelopes/")):
+            next(tmp_path.rglob(name)).write_bytes(b"")
+    both = lf.load_events(net, since=since, until=until)
+    assert lf.cost.anatomy(both, transaction)[["part", "label", "traffic_cost"]].equals(
+        expected[["part", "label", "traffic_cost"]]
+    )
+    with pytest.raises(StoreError):
+        both.read("tree_events")

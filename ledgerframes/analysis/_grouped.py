@@ -55,23 +55,15 @@ class Grouped:
         The measures of all rows together.
     parts : DataFrame
         Numbers of rows and known bytes of each part of a group, as the query returns them.
-    names : DataFrame
-        The columns of the query that name each of its rows.
     """
 
     keys: pd.DataFrame
     values: pd.DataFrame
     overall: pd.Series
     parts: pd.DataFrame
-    names: pd.DataFrame
 
     def __len__(self) -> int:
         return len(self.keys)
-
-    def codes(self, call: Call, rows: pd.DataFrame) -> Integers:
-        """Return the group of each row of another query, which can have fewer groups."""
-        both = pd.concat([self.names, rows[call.group_names]], ignore_index=True)
-        return groups_of(call, both).codes[len(self.names) :]
 
     def breaks(self, call: Call) -> list[str | None] | None:
         """Return the eras that begin within each period, or within the time of all rows."""
@@ -285,7 +277,7 @@ def measure(call: Call) -> Grouped:
     names = [*call.aggregates, *call.ratios]
     values = rows[names].set_index(pd.Index(groups.codes)).reindex(range(len(groups)))
     counts = [name for name, each in call.aggregates.items() if each.counts(call.options)]
-    return Grouped(groups.keys, values.fillna(dict.fromkeys(counts, 0)), overall, parts, rows[call.group_names])
+    return Grouped(groups.keys, values.fillna(dict.fromkeys(counts, 0)), overall, parts)
 
 
 def groups_of(call: Call, rows: pd.DataFrame) -> Groups:

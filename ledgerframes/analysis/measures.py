@@ -132,6 +132,18 @@ class Percentile(Measure):
 
 
 @dataclass(frozen=True)
+class Values(Measure):
+    """All values of a column, or those of the rows that meet a condition, in any order."""
+
+    of: str
+    where: str = ""
+
+    def expression(self, options: Options) -> str:
+        """Return the aggregate in SQL."""
+        return f"list({self.of}){_filter(self.where)}"
+
+
+@dataclass(frozen=True)
 class Expression(Measure):
     """Any other aggregate."""
 

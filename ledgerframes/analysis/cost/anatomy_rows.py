@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from textwrap import dedent
 from typing import Any
 
@@ -14,6 +15,7 @@ from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.datasets import table
 from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.query import run_arrow
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -46,11 +48,13 @@ MIN_PREFIX = 6  # characters of an id, of which the first four are the same in a
 
 IDS = Relation(
     "ids",
-    "One row per verdict and update.",
+    "One row per verdict, update and traffic summary.",
     """
-    SELECT update_id FROM verdicts UNION ALL SELECT update_id FROM updates
+    SELECT update_id, record_time FROM verdicts
+    UNION ALL SELECT update_id, record_time FROM updates
+    UNION ALL SELECT update_id, record_time FROM traffic
     """,
-    tables=("verdicts", "updates"),
+    tables=("verdicts", "updates", "traffic"),
 )
 
 
@@ -109,11 +113,10 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
     True
     """
     ANATOMY.check(frames)
-    if not any(read_rows(frames, name, update_id, ["update_id"]).size for name in ("verdicts", "updates", "traffic")):
-        raise _unknown_update_error(frames, update_id)
-    parts = [part(frames, update_id) for part in (_nodes, _views, _envelopes, _unassigned, _activity)]
+    same_time = at_time_of(frames, update_id)
+    parts = [part(same_time, update_id) for part in (_nodes, _views, _envelopes, _unassigned, _activity)]
     rows = pd.concat(parts, ignore_index=True)
-    has_cost = len(known_cost(frames, update_id)) > 0
+    has_cost = len(known_cost(same_time, update_id)) > 0
     return ANATOMY.build(frames, {**rows, "coverage": float(has_cost), "coverage_time": np.nan})
 
 
@@ -199,10 +202,10 @@ def _nearest_query(update_id: str) -> Query:
         min(update_id) FILTER (update_id >= wanted.id) AS after
     FROM ids, wanted
     """
-    return Query(dedent(select).strip(), (IDS,), {"wanted": pa.table({"id": pa.array([update_id], pa.string())})})
+    return Query(dedent(select).strip(), (IDS,), _id_table(update_id))
 
 
-# -- helpers ------------------------------------------------------------------------------------------------------------
+# -- rows of an update --------------------------------------------------------------------------------------------------
 
 
 def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.DataFrame:
@@ -219,6 +222,34 @@ def known_cost(frames: Frames, update_id: str) -> pd.Series:
     """Return the total cost of an update, or no row if it is unknown or negative."""
     costs = read_rows(frames, "traffic", update_id, ["total_traffic_cost"])["total_traffic_cost"]
     return costs[costs >= 0]
+
+
+def at_time_of(frames: Frames, update_id: str) -> Frames:
+    """Return the frames at the time of an update, whose rows are few.
+
+    Raises
+    ------
+    UsageError
+        If the update is not in the frames.
+    """
+    (times,) = run_arrow(frames, _times_query(update_id)).to_pylist()
+    if times["first"] is None:
+        raise _unknown_update_error(frames, update_id)
+    return frames.between(times["first"], times["last"] + timedelta(microseconds=1))
+
+
+def _times_query(update_id: str) -> Query:
+    """Return the query of the first and the last record time of an update."""
+    select = "SELECT min(record_time) AS first, max(record_time) AS last\nFROM ids JOIN wanted ON update_id = wanted.id"
+    return Query(select, (IDS,), _id_table(update_id))
+
+
+def _id_table(update_id: str) -> dict[str, pa.Table]:
+    """Return the parameter of the queries for one id."""
+    return {"wanted": pa.table({"id": pa.array([update_id], pa.string())})}
+
+
+# -- helpers ------------------------------------------------------------------------------------------------------------
 
 
 def _part(part: str, position: pd.Series, **columns: pd.Series) -> pd.DataFrame:

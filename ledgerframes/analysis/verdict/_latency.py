@@ -11,7 +11,7 @@ from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.analysis.groups import durations, ratio
-from ledgerframes.analysis.measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Largest, Measure, UnlessCommitted
+from ledgerframes.analysis.measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Largest, Measure, UnlessCommitted, Values
 from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict._latency_percentiles import PERCENTS, percentile_values, reason
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT, LIMIT_EVIDENCE, is_limit_doubtful, named_timeouts
@@ -109,7 +109,11 @@ LATENCY = declare.Figure(
     has_periods=True,
     condition="with a verdict that is not earlier than their record time",
     known="latency >= 0",
-    others=LIMIT_EVIDENCE,
+    others={
+        **LIMIT_EVIDENCE,
+        "accepted_latencies": Values("latency", IS_ACCEPTED_WITH_LATENCY),
+        "rejected_latencies": Values("latency", IS_REJECTED_IN_TIME),
+    },
 )
 
 

@@ -1,7 +1,7 @@
 """Percentiles of the latency with their intervals, by group.
 
-A percentile and both ends of its interval are values at ranks that depend on the number of values. So the engine first counts
-the values of each group, and then returns the values at the ranks that any group needs.
+A percentile and both ends of its interval are values at ranks that depend on the number of values. So the engine returns the
+values of each group, and those at the ranks are picked from them.
 """
 
 from __future__ import annotations
@@ -11,19 +11,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from ledgerframes.analysis._grouped import Call, Grouped
 from ledgerframes.analysis._percentiles import few_requests
 from ledgerframes.analysis.groups import Integers, as_integers, durations
-from ledgerframes.engine import Query, run
 from ledgerframes.statistics.percentiles import Ranks, supported_ranks
 
 PERCENTS = {"p50": 50, "p90": 90, "p95": 95, "p99": 99}
 NOUNS = {"": "accepted", "rejected_": "rejected"}  # columns of counts, by the prefix of their percentiles
 RANKS = {"": "value", "_low": "low", "_high": "high"}  # by the end of a column's name
-
-Values = dict[tuple[str, int, int], int]  # latency by noun, group and rank
 
 
 def percentile_values(call: Call, grouped: Grouped) -> dict[str, Any]:
@@ -31,13 +27,11 @@ def percentile_values(call: Call, grouped: Grouped) -> dict[str, Any]:
 
     The result includes ``few_requests_for`` and ``reasons``, which are lists of why percentiles are missing.
     """
-    counts = {noun: grouped.values[noun].fillna(0).to_numpy("int64") for noun in NOUNS.values()}
+    latencies = {noun: _in_order(grouped.values[f"{noun}_latencies"]) for noun in NOUNS.values()}
+    counts = {noun: np.array([len(each) for each in of_groups], np.int64) for noun, of_groups in latencies.items()}
     ranks = {noun: _ranks_of_groups(each, call.options.min_requests) for noun, each in counts.items()}
-    values = _values_at_ranks(call, grouped, counts, ranks)
     columns = {
-        f"{prefix}{name}{end}": [
-            values.get((noun, group, getattr(each, attribute))) for group, each in enumerate(ranks[noun][name])
-        ]
+        f"{prefix}{name}{end}": _at_ranks(latencies[noun], (getattr(each, attribute) for each in ranks[noun][name]))
         for prefix, noun in NOUNS.items()
         for name in PERCENTS
         for end, attribute in RANKS.items()
@@ -50,32 +44,14 @@ def percentile_values(call: Call, grouped: Grouped) -> dict[str, Any]:
     }
 
 
-def ordered_values_query(call: Call, needed_ranks: pa.Table) -> Query:
-    """Return a query of the latencies of each group at the ranks for its number of latencies."""
-    names = ", ".join([*call.group_names, "noun"])
-    select = f"""\
-SELECT {names}, rank, latency
-FROM (
-    SELECT
-        {names},
-        latency,
-        row_number() OVER in_order AS rank,
-        count(*) OVER (in_order ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS value_count
-    FROM (
-        SELECT
-            *,
-            CASE
-                WHEN outcome IN ('accepted', 'accepted after the limit') THEN 'accepted'
-                WHEN outcome = 'rejected' THEN 'rejected'
-            END AS noun
-        FROM {call.rows}
-    )
-    WHERE noun IS NOT NULL
-    WINDOW in_order AS (PARTITION BY {names} ORDER BY latency)
-)
--- One row per number of values and rank.
-SEMI JOIN needed_ranks USING (value_count, rank)"""
-    return Query(select, (call.grouping.rows,), {**call.parameters, "needed_ranks": needed_ranks})
+def _in_order(lists: pd.Series) -> list[Integers]:
+    """Return the latencies of each group in ascending order."""
+    return [np.sort(each) if isinstance(each, np.ndarray) else np.array([], np.int64) for each in lists]
+
+
+def _at_ranks(latencies: Sequence[Integers], ranks: Iterable[int | None]) -> list[int | None]:
+    """Return the latency of each group at its rank, which counts from 1."""
+    return [None if rank is None else int(each[rank - 1]) for each, rank in zip(latencies, ranks, strict=True)]
 
 
 def _ranks_of_groups(counts: Integers, min_requests: int | None) -> dict[str, list[Ranks]]:
@@ -86,30 +62,6 @@ def _ranks_of_groups(counts: Integers, min_requests: int | None) -> dict[str, li
         of_numbers = [supported_ranks(number, percent, min_count=min_requests) for number in numbers.tolist()]
         ranks[name] = [of_numbers[index] for index in indexes.tolist()]
     return ranks
-
-
-def _values_at_ranks(
-    call: Call, grouped: Grouped, counts: dict[str, Integers], ranks: dict[str, dict[str, list[Ranks]]]
-) -> Values:
-    pairs = {
-        (count, rank)
-        for noun, by_name in ranks.items()
-        for of_groups in by_name.values()
-        for count, each in zip(counts[noun].tolist(), of_groups, strict=True)
-        for rank in (each.value, each.low, each.high)
-        if rank is not None
-    }
-    if not pairs:
-        return {}
-    rows = run(call.frames, ordered_values_query(call, _table_of(pairs)))
-    groups = grouped.codes(call, rows)
-    keys = zip(rows["noun"], groups.tolist(), rows["rank"].tolist(), strict=True)
-    return dict(zip(keys, rows["latency"].tolist(), strict=True))
-
-
-def _table_of(pairs: Iterable[tuple[int, int]]) -> pa.Table:
-    value_counts, ranks = zip(*sorted(pairs), strict=True)
-    return pa.table({"value_count": pa.array(value_counts, pa.int64()), "rank": pa.array(ranks, pa.int64())})
 
 
 def _too_few(ranks: dict[str, dict[str, list[Ranks]]], group: int) -> Sequence[str]:
