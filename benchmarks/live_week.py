@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,17 @@ from measuring import PeakOfWorkers, peak_megabytes
 from week_store import SINCE, UNTIL, network
 
 import ledgerframes as lf
+from ledgerframes import testing
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
 
 ALL_UPDATES = Relation("all_updates", "One row per update.", "SELECT update_id, node_count FROM updates", tables=("updates",))
+NEW_COINS = Relation(
+    "new_coins",
+    "One row per coin that is created.",
+    "SELECT package_name, signatories FROM tree_events WHERE choice IS NULL AND template_name = 'Splice.Coin:Coin'",
+    tables=("tree_events",),
+)
 BILL: dict[str, Any] = {"price": lf.TrafficPrice("50", "USD/MB"), "accept_price": True, "min_coverage": 0}
 BUDGETS = {"Splice.CoinRules:CoinRules/CoinRules_Transfer": 10_000}
 ESTIMATES = pd.DataFrame({"update_id": ["of nobody"], "request_bytes": [5_000]})
@@ -58,6 +65,7 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "cost.spend every hour": lambda frames: lf.cost.spend(frames, every="1h"),
     "cost.statement by participant": lambda frames: lf.cost.statement(frames, by="participant", **BILL),
     "cost.wasted": lambda frames: lf.cost.wasted(frames),
+    "economy.balance": lambda frames: lf.economy.balance(frames, base=_base(frames)),
     "economy.burn_mint": lambda frames: lf.economy.burn_mint(frames),
     "economy.leaderboard": lambda frames: lf.economy.leaderboard(frames),
     "economy.names": lambda frames: lf.economy.names(frames),
@@ -67,9 +75,11 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "economy.transfers": lambda frames: lf.economy.transfers(frames),
     "findings": lambda frames: lf.findings(frames),
     "grant.evidence": lambda frames: lf.grant.evidence(frames, **APP, **_last_day(frames), min_coverage=0),
+    "grant.evidence_totals": lambda frames: lf.grant.evidence_totals(frames, **APP, **_last_day(frames), min_coverage=0),
     "reconcile.coverage": lambda frames: lf.reconcile.coverage(frames),
     "reconcile.nodes": lambda frames: lf.reconcile.nodes(frames, frames),
     "reconcile.rewards": lambda frames: lf.reconcile.rewards(frames),
+    "reconcile.supply": lambda frames: lf.reconcile.supply(frames, base=_base(frames), until=_end(frames)),
     "state.config": lambda frames: lf.state.config(frames),
     "state.featured": lambda frames: lf.state.featured(frames),
     "state.problems": lambda frames: lf.state.problems(frames),
@@ -91,6 +101,21 @@ def _last_day(frames: Frames) -> dict[str, Any]:
     """Return the last day of the frames, or all of their time if it is shorter."""
     assert frames.window
     return {"since": max(frames.window.since, frames.window.until - timedelta(days=1)), "until": frames.window.until}
+
+
+def _base(frames: Frames) -> pd.DataFrame:
+    """Return a snapshot of the start of the week, with one coin of nobody."""
+    new = run(frames, Query("FROM new_coins LIMIT 1", (NEW_COINS,))).iloc[0]
+    coin = '{"owner": "nobody", "amount": {"initialAmount": "1.0", "ratePerRound": {"rate": "0.0"}}}'
+    contract = {"snapshot_time": SINCE, "package_name": new["package_name"], "signatories": list(new["signatories"])}
+    rules = {**contract, "contract_id": "rules", "template_name": "Splice.DsoRules:DsoRules", "create_arguments": "{}"}
+    coins = {**contract, "contract_id": "coin", "template_name": "Splice.Coin:Coin", "create_arguments": coin}
+    return testing.frames_of(active_contracts=[rules, coins]).active_contracts
+
+
+def _end(frames: Frames) -> datetime:
+    assert frames.window
+    return frames.window.until
 
 
 def _halves(frames: Frames) -> tuple[Frames, Frames]:

@@ -70,6 +70,12 @@ CHANGES = Relation(
     parameters=(KNOWN, CHOSEN),
     is_materialized=True,
 )
+ACTIVE_COINS = Relation(
+    "active_coins",
+    "One row per coin of the network that is active at the end of the frames.",
+    "FROM owned_coins ANTI JOIN (SELECT contract_key FROM ends WHERE is_consuming) USING (contract_key)",
+    relations=(OWNED_COINS, ENDS),
+)
 OWNERS = Relation(
     "owners",
     "One row per party that owns or owned coin.",

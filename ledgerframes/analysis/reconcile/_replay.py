@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pandas as pd
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import from_scaled, scaled, sum_if_known
 from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, require_before, snapshot_rows, snapshot_table
-from ledgerframes.analysis.contracts import HISTORY_START, active_at, replay
+from ledgerframes.analysis.contracts import HISTORY_START, replay
 from ledgerframes.analysis.coverage import require_final_history
 from ledgerframes.analysis.economy.flow_sums import BURNED, MINTED, sums_of_all
 from ledgerframes.analysis.economy.network import Network, contracts_of, read_network
@@ -19,6 +20,7 @@ from ledgerframes.analysis.reconcile._row_differences import compared
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.amounts import amount_of
+from ledgerframes.engine.balances import ACTIVE_COINS
 from ledgerframes.engine.coin_contracts import COINS_OF_SNAPSHOT
 from ledgerframes.engine.contracts import REPLAYED_CONTRACTS, SNAPSHOT_CONTRACTS
 from ledgerframes.engine.differences import ComparedColumn, differences
@@ -283,18 +285,18 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     opening = None if base is None else snapshot_rows(base, "base")
     if isinstance(until, Snapshot):
         closing = snapshot_rows(until, "until")
-        end = closing["snapshot_time"].iloc[0].to_pydatetime()
+        end = _time_of(closing)
     else:
-        end = instant(until, "until")
-        closing = active_at(frames, end, base=opening)
-    since = HISTORY_START if opening is None else opening["snapshot_time"].iloc[0].to_pydatetime()
+        closing, end = None, instant(until, "until")
+    since = HISTORY_START if opening is None else _time_of(opening)
     require_before(since, end)
     require_final_history(frames, Window(since, end))
     part = frames.between(since, end)
     network = read_network(part, opening)
     sums, known_share = sums_of_all(network)
     minted, burned, fees = (sum_if_known(sums.get(kind, 0) for kind in kinds) for kinds in (MINTED, BURNED, ("fees",)))
-    before, after = _coins(opening, network), _coins(closing, network)
+    before = _coins_of_snapshot(network, opening)
+    after = _active_coins(network) if closing is None else _coins_of_snapshot(network, closing)
     end_sum, start = _total(after), _total(before)
     expected = None if None in (start, minted, burned, fees) else start + minted - burned - fees  # type: ignore[operator]
     amounts = {
@@ -311,23 +313,31 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     return SUPPLY.build(part, {name: from_scaled([value]) for name, value in amounts.items()} | {"coverage": known_share})
 
 
-def _coins(snapshot: pd.DataFrame | None, network: Network) -> pd.DataFrame:
-    """Return the sums of coins in a snapshot, by lock and by whether the network owns them."""
-    return run(network.frames, _coins_query(replace(network, older=contracts_of(snapshot))))
+def _time_of(snapshot: pd.DataFrame) -> datetime:
+    time: datetime = snapshot["snapshot_time"].iloc[0].to_pydatetime()
+    return time
 
 
-def _coins_query(network: Network) -> Query:
-    select = f"""
-SELECT is_locked, is_of_dso, sum(amount) AS amount, count(*) AS coins, count(amount) AS known
-FROM (
-    SELECT
-        template = 'Splice.Coin:LockedCoin' AS is_locked,
-        coalesce(owner = dso, false) AS is_of_dso,
-        {amount_of("text")} AS amount
-    FROM coins_of_snapshot, network
-)
+def _active_coins(network: Network) -> pd.DataFrame:
+    """Return the sums of coins that are active at the end of the frames, by lock and owner."""
+    return run(network.frames, network.query(_sums_of_coins("SELECT * FROM active_coins, network"), ACTIVE_COINS))
+
+
+def _coins_of_snapshot(network: Network, snapshot: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the sums of coins in a snapshot, by lock and owner."""
+    coins = f"""
+    SELECT *, template = 'Splice.Coin:LockedCoin' AS is_locked, {amount_of("text")} AS amount
+    FROM coins_of_snapshot, network"""
+    of_snapshot = replace(network, older=contracts_of(snapshot))
+    return run(network.frames, of_snapshot.query(_sums_of_coins(coins), COINS_OF_SNAPSHOT))
+
+
+def _sums_of_coins(coins: str) -> str:
+    return f"""
+SELECT
+    is_locked, coalesce(owner = dso, false) AS is_of_dso, sum(amount) AS amount, count(*) AS coins, count(amount) AS known
+FROM ({coins})
 GROUP BY ALL"""
-    return network.query(select, COINS_OF_SNAPSHOT)
 
 
 def _total(coins: pd.DataFrame) -> int | None:
