@@ -252,7 +252,7 @@ else:
         if name in _IMPORTED_AT_FIRST_USE:
             globals()[name] = value = resolve_name(_IMPORTED_AT_FIRST_USE[name])
             return value
-        if name in errors.__all__:  # lf.UsageError is lf.errors.UsageError, and dir(lf) lists the latter only
+        if name.endswith("Error"):  # lf.UsageError is lf.errors.UsageError, and dir(lf) lists the latter only
             return getattr(errors, name)
         if name == "statistics":  # its own error says what to write instead
             return resolve_name("ledgerframes.statistics:")

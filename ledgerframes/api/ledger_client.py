@@ -18,7 +18,7 @@ from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.api.versions import PATHS, is_newer
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.state.wire import LedgerVersion, release_of
-from ledgerframes.errors import LedgerError, LedgerframesError, NotFoundError, ServiceError, UnsupportedOperationError
+from ledgerframes.errors import LedgerframesError, NotFoundError, ServiceError, UnsupportedOperationError
 
 __all__ = ["LedgerClient"]
 
@@ -47,8 +47,7 @@ class LedgerClient(HealthClient):
             return super().send(operation, replace(request, body=_with_json_filters(request.body)))
         except ServiceError as error:
             # The response to an unknown route is text (404), or names the method on a known path (405): no ledger code.
-            has_code = isinstance(error, LedgerError) and bool(error.code)
-            if error.status not in (404, 405) or has_code or operation.name == "version":
+            if error.status not in (404, 405) or error.code or operation.name == "version":
                 raise
             if self._cached_version() is None and isinstance(error, NotFoundError):
                 wrong = wrong_url_error(self.transport, self.api, PATHS[self.api], error)

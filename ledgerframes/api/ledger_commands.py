@@ -35,7 +35,7 @@ class LedgerCommands(LedgerClient):
 
         Raises
         ------
-        LedgerError
+        ServiceError
             If the command failed. ``definite_answer`` is True if it certainly had no effect.
 
         Notes

@@ -90,7 +90,7 @@ class LedgerContracts(LedgerClient):
 
         Raises
         ------
-        TooManyElementsError
+        BadRequestError
             If there are more than the participant's list limit, 200 by default. The list cannot be continued: use
             :meth:`active_contracts_page`, or a narrower filter.
 
@@ -110,7 +110,7 @@ class LedgerContracts(LedgerClient):
 
         Raises
         ------
-        ContractNotFoundError
+        NotFoundError
             If no contract has this id, none that the parties of the filter see, or it was pruned after its archival.
 
         Notes

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,111 +17,118 @@ from ledgerframes.api.status_errors import NOT_IMPLEMENTED, PERMANENT, retry_aft
 from ledgerframes.api.tokens import TokenSource, token_expiry
 from ledgerframes.api.transport import ErrorFactory
 from ledgerframes.errors import (
-    AlreadyExistsError,
-    ContractNotFoundError,
-    InvalidLedgerStateError,
-    InvalidOffsetError,
-    InvalidPageTokenError,
-    InvalidRequestError,
-    LedgerAuthenticationError,
-    LedgerError,
-    LedgerInternalError,
-    LedgerNotFoundError,
-    LedgerPermissionDeniedError,
-    LedgerUnavailableError,
+    AuthenticationError,
+    BadRequestError,
+    BusyError,
+    ConflictError,
+    InternalServerError,
+    NotFoundError,
     OffsetAfterEndError,
-    OverloadedError,
+    PermissionDeniedError,
     PrunedOffsetError,
     ServiceError,
-    TooManyElementsError,
-    UnknownTemplateError,
-    UpdateNotFoundError,
+    ServiceUnavailableError,
     UsageError,
 )
 
-__all__ = ["ledger_error_factory"]
+__all__ = ["has_too_many_elements", "is_invalid_page_token", "is_invalid_request", "ledger_error_factory"]
 
-BY_CODE: dict[str, type[LedgerError]] = {
-    "PARTICIPANT_PRUNED_DATA_ACCESSED": PrunedOffsetError,
-    "PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END": OffsetAfterEndError,
-    "OFFSET_AFTER_LEDGER_END": OffsetAfterEndError,
-    "INVALID_UPDATES_PAGE_TOKEN": InvalidPageTokenError,
-    "INVALID_ACS_PAGE_TOKEN": InvalidPageTokenError,
-    "INVALID_CONTINUATION_TOKEN": InvalidPageTokenError,
-    "NEGATIVE_OFFSET": InvalidOffsetError,
-    "NON_POSITIVE_OFFSET": InvalidOffsetError,
-    "UPDATE_NOT_FOUND": UpdateNotFoundError,
-    "TRANSACTION_NOT_FOUND": UpdateNotFoundError,  # the code up to 3.4
-    "CONTRACT_EVENTS_NOT_FOUND": ContractNotFoundError,
-    "CONTRACT_PAYLOAD_NOT_FOUND": ContractNotFoundError,
-    "TEMPLATES_OR_INTERFACES_NOT_FOUND": UnknownTemplateError,
-    "PACKAGE_NAMES_NOT_FOUND": UnknownTemplateError,
-    "JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED": TooManyElementsError,
-    "ACCESS_TOKEN_EXPIRED": LedgerAuthenticationError,
-    "STALE_STREAM_AUTHORIZATION": LedgerAuthenticationError,
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of error, with its class and its next step."""
+
+    error: type[ServiceError]
+    next_step: str
+
+
+PRUNED_OFFSET = Kind(PrunedOffsetError, "Request a range after the offset that latest_pruned_offsets() returns.")
+OFFSET_AFTER_END = Kind(OffsetAfterEndError, "Request offsets up to ledger_end(), or follow without an end.")
+INVALID_OFFSET = Kind(BadRequestError, "Use offsets from 1, or after=0 for the start of the ledger.")
+INVALID_PAGE_TOKEN = Kind(
+    BadRequestError, "Start again without a token, and keep everything else the same on all pages, maxPageSize included."
+)
+INVALID_REQUEST = Kind(BadRequestError, "Check the arguments of the call.")
+INVALID_STATE = Kind(BadRequestError, "Check the state of the ledger before you retry.")
+TOO_MANY_ELEMENTS = Kind(
+    BadRequestError,
+    "List operations return 200 elements unless the operator raised the limit: use get_updates_page or "
+    "active_contracts_page, a narrower filter, or limit=.",
+)
+UPDATE_NOT_FOUND = Kind(
+    NotFoundError, "Check the id or offset, and that the token's user may read as a party that sees the update."
+)
+CONTRACT_NOT_FOUND = Kind(
+    NotFoundError, "Check the id and the parties of the filter, and whether the contract was archived and pruned."
+)
+UNKNOWN_TEMPLATE = Kind(NotFoundError, "Check that the names are package-name:Module:Entity, and that the package is uploaded.")
+NOT_FOUND = Kind(NotFoundError, "Check the id, and that the token's user may see it.")
+CONFLICT = Kind(ConflictError, "Check what exists before you retry.")
+OVERLOADED = Kind(BusyError, "Lower requests_per_second= or max_concurrency=, or try again later.")
+NOT_AUTHENTICATED = Kind(AuthenticationError, "Check token=, token_file= or token_env= of the profile.")
+PERMISSION_DENIED = Kind(
+    PermissionDeniedError,
+    "Ask the operator for CanReadAs on each party of the filter, or CanReadAsAnyParty for all parties and their "
+    "topology, for the user of token=, token_file= or token_env=.",
+)
+UNAVAILABLE = Kind(ServiceUnavailableError, "Try again later.")
+INTERNAL = Kind(InternalServerError, "Ask the operator, or try again later.")
+
+BY_CODE = {
+    "PARTICIPANT_PRUNED_DATA_ACCESSED": PRUNED_OFFSET,
+    "PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END": OFFSET_AFTER_END,
+    "OFFSET_AFTER_LEDGER_END": OFFSET_AFTER_END,
+    "INVALID_UPDATES_PAGE_TOKEN": INVALID_PAGE_TOKEN,
+    "INVALID_ACS_PAGE_TOKEN": INVALID_PAGE_TOKEN,
+    "INVALID_CONTINUATION_TOKEN": INVALID_PAGE_TOKEN,
+    "NEGATIVE_OFFSET": INVALID_OFFSET,
+    "NON_POSITIVE_OFFSET": INVALID_OFFSET,
+    "UPDATE_NOT_FOUND": UPDATE_NOT_FOUND,
+    "TRANSACTION_NOT_FOUND": UPDATE_NOT_FOUND,  # the code up to 3.4
+    "CONTRACT_EVENTS_NOT_FOUND": CONTRACT_NOT_FOUND,
+    "CONTRACT_PAYLOAD_NOT_FOUND": CONTRACT_NOT_FOUND,
+    "TEMPLATES_OR_INTERFACES_NOT_FOUND": UNKNOWN_TEMPLATE,
+    "PACKAGE_NAMES_NOT_FOUND": UNKNOWN_TEMPLATE,
+    "JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED": TOO_MANY_ELEMENTS,
+    "ACCESS_TOKEN_EXPIRED": NOT_AUTHENTICATED,
+    "STALE_STREAM_AUTHORIZATION": NOT_AUTHENTICATED,
 }
 
-BY_CATEGORY: dict[int, type[LedgerError]] = {
-    1: LedgerUnavailableError,
-    2: OverloadedError,
-    3: LedgerUnavailableError,
-    4: LedgerInternalError,
-    5: InvalidRequestError,
-    6: LedgerAuthenticationError,
-    7: LedgerPermissionDeniedError,
-    8: InvalidRequestError,
-    9: InvalidLedgerStateError,
-    10: AlreadyExistsError,
-    11: LedgerNotFoundError,
-    12: OffsetAfterEndError,
-    14: LedgerInternalError,
+BY_CATEGORY = {
+    1: UNAVAILABLE,
+    2: OVERLOADED,
+    3: UNAVAILABLE,
+    4: INTERNAL,
+    5: INVALID_REQUEST,
+    6: NOT_AUTHENTICATED,
+    7: PERMISSION_DENIED,
+    8: INVALID_REQUEST,
+    9: INVALID_STATE,
+    10: CONFLICT,
+    11: NOT_FOUND,
+    12: OFFSET_AFTER_END,
+    14: INTERNAL,
 }
 
-BY_STATUS: dict[int, type[LedgerError]] = {
-    400: InvalidRequestError,
-    401: LedgerAuthenticationError,
-    403: LedgerPermissionDeniedError,
-    404: LedgerNotFoundError,
-    408: LedgerUnavailableError,
-    409: AlreadyExistsError,
-    413: TooManyElementsError,
-    429: OverloadedError,
-    499: LedgerUnavailableError,
-    502: LedgerUnavailableError,
-    503: LedgerUnavailableError,
-    504: LedgerUnavailableError,
+BY_STATUS = {
+    400: INVALID_REQUEST,
+    401: NOT_AUTHENTICATED,
+    403: PERMISSION_DENIED,
+    404: NOT_FOUND,
+    408: UNAVAILABLE,
+    409: CONFLICT,
+    413: TOO_MANY_ELEMENTS,
+    429: OVERLOADED,
+    499: UNAVAILABLE,
+    502: UNAVAILABLE,
+    503: UNAVAILABLE,
+    504: UNAVAILABLE,
 }
 
 # Deadline exceeded (3) leaves the outcome open. Only operations that read are retried, for which that does not matter.
 RETRYABLE = {1, 2, 3, 12}
-NEVER_RETRYABLE = (TooManyElementsError, LedgerAuthenticationError)
+NEVER_RETRYABLE = (TOO_MANY_ELEMENTS, NOT_AUTHENTICATED)
 ABORTED = 10
-
-NEXT_STEP: dict[type[LedgerError], str] = {
-    PrunedOffsetError: "Request a range after the offset that latest_pruned_offsets() returns.",
-    OffsetAfterEndError: "Request offsets up to ledger_end(), or follow without an end.",
-    InvalidOffsetError: "Use offsets from 1, or after=0 for the start of the ledger.",
-    InvalidPageTokenError: "Start again without a token, and keep everything else the same on all pages, maxPageSize included.",
-    InvalidRequestError: "Check the arguments of the call.",
-    InvalidLedgerStateError: "Check the state of the ledger before you retry.",
-    TooManyElementsError: (
-        "List operations return 200 elements unless the operator raised the limit: use get_updates_page or "
-        "active_contracts_page, a narrower filter, or limit=."
-    ),
-    UpdateNotFoundError: "Check the id or offset, and that the token's user may read as a party that sees the update.",
-    ContractNotFoundError: "Check the id and the parties of the filter, and whether the contract was archived and pruned.",
-    UnknownTemplateError: "Check that the names are package-name:Module:Entity, and that the package is uploaded.",
-    LedgerNotFoundError: "Check the id, and that the token's user may see it.",
-    AlreadyExistsError: "Check what exists before you retry.",
-    OverloadedError: "Lower requests_per_second= or max_concurrency=, or try again later.",
-    LedgerAuthenticationError: "Check token=, token_file= or token_env= of the profile.",
-    LedgerPermissionDeniedError: (
-        "Ask the operator for CanReadAs on each party of the filter, or CanReadAsAnyParty for all parties and their "
-        "topology, for the user of token=, token_file= or token_env=."
-    ),
-    LedgerUnavailableError: "Try again later.",
-    LedgerInternalError: "Ask the operator, or try again later.",
-}
 
 UNITS = {"m": 0.001, "s": 1.0, "min": 60.0}
 
@@ -128,7 +136,7 @@ UNITS = {"m": 0.001, "s": 1.0, "min": 60.0}
 def ledger_error_factory(token: TokenSource) -> ErrorFactory:
     """Return the error factory of a transport, which checks the expiry of the token on a 401.
 
-    The factory makes a LedgerError if the participant itself responded.
+    Errors of the participant itself have its code, or the text of a 400. A proxy's have neither.
     """
 
     def make(response: Response) -> ServiceError:
@@ -149,33 +157,55 @@ def ledger_error_factory(token: TokenSource) -> ErrorFactory:
     return make
 
 
-def _error_class(code: str, category: int, grpc: int | None, status: int) -> type[LedgerError]:
+def is_invalid_page_token(error: Exception) -> bool:
+    """Return whether the page token is of another request, page size, participant or version."""
+    return _kind_of(error) is INVALID_PAGE_TOKEN
+
+
+def has_too_many_elements(error: Exception) -> bool:
+    """Return whether a list has more elements than the participant returns at once."""
+    return _kind_of(error) is TOO_MANY_ELEMENTS
+
+
+def is_invalid_request(error: Exception) -> bool:
+    """Return whether the participant refuses the request in any state of the ledger."""
+    return _kind_of(error) in (INVALID_REQUEST, INVALID_OFFSET, INVALID_PAGE_TOKEN)
+
+
+def _kind_of(error: Exception) -> Kind | None:
+    """Return the kind of an error that the participant itself returned, else None."""
+    if isinstance(error, ServiceError) and (error.code or error.cause):
+        return _kind(error.code, error.category, error.grpc_code_value, error.status)
+    return None
+
+
+def _kind(code: str, category: int, grpc: int | None, status: int) -> Kind:
     if code in BY_CODE:
         return BY_CODE[code]
     if category in BY_CATEGORY:
         return BY_CATEGORY[category]
     if status == 409 and grpc == ABORTED:
-        return OverloadedError
-    return BY_STATUS.get(status, LedgerInternalError if status >= 500 else InvalidRequestError)
+        return OVERLOADED
+    return BY_STATUS.get(status, INTERNAL if status >= 500 else INVALID_REQUEST)
 
 
-def _ledger_error(content: dict[str, Any], response: Response, token_problem: str) -> LedgerError:
+def _ledger_error(content: dict[str, Any], response: Response, token_problem: str) -> ServiceError:
     host, status, endpoint = response.host, response.status, response.endpoint
     code, cause = content["code"], _one_line(content.get("cause"))
     category = content["errorCategory"] if isinstance(content.get("errorCategory"), int) else -1
     details = content.get("context")
     context = {str(name): str(value) for name, value in details.items()} if isinstance(details, dict) else {}
     grpc = content["grpcCodeValue"] if isinstance(content.get("grpcCodeValue"), int) else None
-    kind = _error_class(code, category, grpc, status)
+    kind = _kind(code, category, grpc, status)
     reasons = ["details withheld (code NA)" if code == "NA" else f"{code}: {cause}"]
-    if issubclass(kind, LedgerAuthenticationError) and (reason := context.get("ledger_api_error", "")):
+    if kind is NOT_AUTHENTICATED and (reason := context.get("ledger_api_error", "")):
         reasons.append(reason.rstrip("."))
     trace_id = _text(content.get("traceId"))
     if (code == "NA" or status >= 500) and trace_id:
         reasons.append(f"trace id {trace_id} in the participant's log")
     step = token_problem or (NOT_IMPLEMENTED if status == 501 else _next_step(kind, context))
     message = f"{host} returned {status} for {endpoint}: {', '.join(reasons)}. {step}"
-    error = kind(message, endpoint=endpoint, host=host, status=status, detail=cause)
+    error = kind.error(message, endpoint=endpoint, host=host, status=status, detail=cause)
     error.code, error.category, error.grpc_code_value, error.context = code, category, grpc, context
     error.cause = " ".join(str(content.get("cause") or "").split())
     if isinstance(error, PrunedOffsetError) and (earliest := context.get("earliest_offset", "")).isdecimal():
@@ -188,20 +218,20 @@ def _ledger_error(content: dict[str, Any], response: Response, token_problem: st
     if error.retry_after is None:
         error.retry_after = _seconds(error.retry_info)
     if category != -1:
-        error.retryable = category in RETRYABLE and not issubclass(kind, NEVER_RETRYABLE)
+        error.retryable = category in RETRYABLE and kind not in NEVER_RETRYABLE
     elif status in PERMANENT:
         error.retryable = False
     return error
 
 
-def _next_step(kind: type[LedgerError], context: Mapping[str, str]) -> str:
+def _next_step(kind: Kind, context: Mapping[str, str]) -> str:
     earliest = context.get("earliest_offset", "")
-    if issubclass(kind, PrunedOffsetError) and earliest.isdecimal():
+    if kind is PRUNED_OFFSET and earliest.isdecimal():
         return f"Pass after={earliest} or later."
-    return NEXT_STEP[kind]
+    return kind.next_step
 
 
-def _text_error(response: Response) -> InvalidRequestError:
+def _text_error(response: Response) -> BadRequestError:
     """Return the error for a 400 as plain text, of a body that the participant cannot read.
 
     The complete text is the error's cause (docs/facts.md#ledger-errors).
@@ -209,7 +239,7 @@ def _text_error(response: Response) -> InvalidRequestError:
     host, endpoint, detail = response.host, response.endpoint, _one_line(response.text)
     reason = f": {detail[:500]}" if detail else ""
     message = f"{host} returned 400 for {endpoint}{reason}. Check the arguments of the call and the members of the body."
-    error = InvalidRequestError(message, endpoint=endpoint, host=host, status=400, detail=detail)
+    error = BadRequestError(message, endpoint=endpoint, host=host, status=400, detail=detail)
     error.cause = " ".join(response.text.split())
     return error
 

@@ -230,7 +230,7 @@ class LedgerState(LedgerClient):
 
         Raises
         ------
-        LedgerNotFoundError
+        NotFoundError
             If there is no such user.
 
         Notes

@@ -59,8 +59,9 @@ class LedgerUpdates(LedgerClient):
         UsageError
             If the request has no filter, invalid offsets or members that are unknown to a participant that is not newer than
             this release; nothing is sent.
-        InvalidPageTokenError
-            If anything but the token differs from the request before (docs/facts.md#page-token-binding).
+        BadRequestError
+            With a code such as ``INVALID_UPDATES_PAGE_TOKEN``, if anything but the token differs from the request before
+            (docs/facts.md#page-token-binding).
         PrunedOffsetError, OffsetAfterEndError
             If the offset range is outside the participant's ledger.
 
@@ -97,7 +98,7 @@ class LedgerUpdates(LedgerClient):
 
         Raises
         ------
-        TooManyElementsError
+        BadRequestError
             If there are more than the list limit, 200 by default (docs/facts.md#list-limit). :meth:`get_updates_page`
             has no limit.
 
@@ -119,7 +120,7 @@ class LedgerUpdates(LedgerClient):
 
         Raises
         ------
-        UpdateNotFoundError
+        NotFoundError
             If no update has this id, or none that the parties of the filter see.
 
         Notes
@@ -154,7 +155,7 @@ class LedgerUpdates(LedgerClient):
 
         Raises
         ------
-        UpdateNotFoundError
+        NotFoundError
             If no update has this hash, or none that the parties of the filter see.
 
         Notes
@@ -317,7 +318,7 @@ class LedgerUpdates(LedgerClient):
 
         Raises
         ------
-        LedgerNotFoundError
+        NotFoundError
             If no completion has this hash, or none that the token may read (docs/facts.md#lookups-by-hash).
 
         Notes

@@ -4,28 +4,17 @@ LedgerframesError
 ├─ TransportError                    no host sent a complete response
 │   ├─ RequestTimeoutError, HostUnreachableError
 │   └─ ResponseLimitError            larger or slower than the settings allow
-├─ ServiceError                      a response with a bad status
-│   ├─ BadRequestError               400
+├─ ServiceError                      a response with a bad status; also has the code of an error of the ledger API
+│   ├─ BadRequestError               400, 413
+│   │   ├─ PrunedOffsetError         the offset range starts before the participant's ledger
+│   │   └─ OffsetAfterEndError       the offset range ends after the ledger's end
 │   ├─ AuthenticationError, PermissionDeniedError  401, 403
-│   ├─ ConflictError, NotFoundError  409, 404
-│   │   └─ WrongUrlError             404 for a URL that is not the API's base (UsageError)
-│   ├─ BusyError                     429
-│   ├─ ServiceUnavailableError, InternalServerError  408, 499, 502 to 504; any other 5xx
-│   └─ LedgerError                   an error of the ledger API, also of the class in parentheses
-│       ├─ InvalidRequestError       invalid in any state of the ledger (BadRequestError)
-│       │   ├─ InvalidOffsetError    an offset below the minimum
-│       │   └─ InvalidPageTokenError  a page token of another request or participant
-│       ├─ InvalidLedgerStateError   not possible in the ledger's current state (BadRequestError)
-│       │   ├─ PrunedOffsetError     the offset range starts before the participant's ledger
-│       │   └─ OffsetAfterEndError   the offset range ends after the ledger's end
-│       ├─ TooManyElementsError      more elements than a list operation may return (BadRequestError)
-│       ├─ LedgerNotFoundError       missing, or not visible to the caller (NotFoundError)
-│       │   ├─ UpdateNotFoundError, ContractNotFoundError
-│       │   └─ UnknownTemplateError  an unknown template, interface or package in a filter
-│       ├─ UnsupportedOperationError  an operation that this participant does not have (NotFoundError)
-│       ├─ AlreadyExistsError        the object exists (ConflictError)
-│       ├─ OverloadedError           too much at once, 409 on the wire (BusyError)
-│       └─ LedgerAuthenticationError, LedgerPermissionDeniedError, LedgerUnavailableError, LedgerInternalError
+│   ├─ NotFoundError                 404
+│   │   ├─ UnsupportedOperationError  an operation that this service does not have
+│   │   └─ WrongUrlError             a URL that is not the API's base (UsageError)
+│   ├─ ConflictError                 409
+│   ├─ BusyError                     429, and 409 of an overloaded participant
+│   └─ ServiceUnavailableError, InternalServerError  408, 499, 502 to 504; any other 5xx
 ├─ DecodeError                       a response that is not what the API promises
 ├─ StoreError                        the store cannot be read or written
 ├─ IntegrityError                    a digest or a row count that does not match
@@ -40,10 +29,9 @@ Facts are attributes, and the message ends with the next step. No message, attri
 
 from __future__ import annotations
 
-from ledgerframes.errors._base import (
-    LedgerframesError,
-    UsageError,
-)
+from typing import TYPE_CHECKING, NoReturn
+
+from ledgerframes.errors._base import LedgerframesError, UsageError
 from ledgerframes.errors._data import (
     CoverageError,
     IntegrityError,
@@ -52,27 +40,7 @@ from ledgerframes.errors._data import (
     StoreError,
     WorkerError,
 )
-from ledgerframes.errors._ledger import (
-    AlreadyExistsError,
-    ContractNotFoundError,
-    InvalidLedgerStateError,
-    InvalidOffsetError,
-    InvalidPageTokenError,
-    InvalidRequestError,
-    LedgerAuthenticationError,
-    LedgerError,
-    LedgerInternalError,
-    LedgerNotFoundError,
-    LedgerPermissionDeniedError,
-    LedgerUnavailableError,
-    OffsetAfterEndError,
-    OverloadedError,
-    PrunedOffsetError,
-    TooManyElementsError,
-    UnknownTemplateError,
-    UnsupportedOperationError,
-    UpdateNotFoundError,
-)
+from ledgerframes.errors._removed import INSTEAD as _INSTEAD
 from ledgerframes.errors._services import (
     AuthenticationError,
     BadRequestError,
@@ -82,24 +50,24 @@ from ledgerframes.errors._services import (
     HostUnreachableError,
     InternalServerError,
     NotFoundError,
+    OffsetAfterEndError,
     PermissionDeniedError,
+    PrunedOffsetError,
     RequestTimeoutError,
     ResponseLimitError,
     ServiceError,
     ServiceUnavailableError,
     TransportError,
+    UnsupportedOperationError,
     WrongUrlError,
 )
 
 __all__ = [
-    "AlreadyExistsError", "AuthenticationError", "BadRequestError", "BusyError", "ConflictError", "ContractNotFoundError",
-    "CoverageError", "DecodeError", "HostUnreachableError", "IntegrityError", "InternalServerError",
-    "InvalidLedgerStateError", "InvalidOffsetError", "InvalidPageTokenError", "InvalidRequestError",
-    "LedgerAuthenticationError", "LedgerError", "LedgerInternalError", "LedgerNotFoundError", "LedgerPermissionDeniedError",
-    "LedgerUnavailableError", "LedgerframesError", "NotFoundError", "OfferUnresolvedError", "OffsetAfterEndError",
-    "OverloadedError", "PermissionDeniedError", "PrunedOffsetError", "ReportError", "RequestTimeoutError",
-    "ResponseLimitError", "ServiceError", "ServiceUnavailableError", "StoreError", "TooManyElementsError", "TransportError",
-    "UnknownTemplateError", "UnsupportedOperationError", "UpdateNotFoundError", "UsageError", "WorkerError", "WrongUrlError",
+    "AuthenticationError", "BadRequestError", "BusyError", "ConflictError", "CoverageError", "DecodeError",
+    "HostUnreachableError", "IntegrityError", "InternalServerError", "LedgerframesError", "NotFoundError",
+    "OfferUnresolvedError", "OffsetAfterEndError", "PermissionDeniedError", "PrunedOffsetError", "ReportError",
+    "RequestTimeoutError", "ResponseLimitError", "ServiceError", "ServiceUnavailableError", "StoreError", "TransportError",
+    "UnsupportedOperationError", "UsageError", "WorkerError", "WrongUrlError",
 ]  # fmt: skip
 
 for _name in __all__:
@@ -108,3 +76,11 @@ for _name in __all__:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for which every name would exist
+
+    def __getattr__(name: str) -> NoReturn:
+        if name in _INSTEAD:
+            raise AttributeError(f"ledgerframes.errors.{name} was removed. Write {_INSTEAD[name]}.")
+        raise AttributeError(f"module 'ledgerframes.errors' has no attribute {name!r}")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 from ledgerframes.errors._base import LedgerframesError, UsageError
 
 
@@ -52,6 +56,9 @@ class ResponseLimitError(TransportError):
 class ServiceError(LedgerframesError):
     """The service returned a status that is not success.
 
+    An error of the ledger API also has the facts of its body, from `code` on (docs/facts.md#ledger-errors). Branch on
+    :attr:`code` there, because the status is 400 for much. They are empty for an error of another service or of a proxy.
+
     Attributes
     ----------
     endpoint, host : str
@@ -64,10 +71,28 @@ class ServiceError(LedgerframesError):
         Seconds to wait before the next attempt, if the service sets them.
     retryable : bool
         Whether the same request may succeed a little later.
+    code, category, cause : str, int, str
+        The ledger's code, category (1 to 14) and text of the error; ``NA`` and -1 if the ledger hides them.
+    grpc_code_value, context, resources, retry_info
+        Code in gRPC, further facts, kind and name of the objects concerned, and when to retry, as text.
+    correlation_id, trace_id : str or None
+        Ids of the request in the participant's log.
+    definite_answer : bool or None
+        Whether a submission has certainly failed; None if its outcome is unknown.
     """
 
     retry_after: float | None = None
     retryable: bool = False
+    code: str = ""
+    category: int = -1
+    cause: str = ""
+    context: Mapping[str, str] = MappingProxyType({})
+    resources: tuple[tuple[str, str], ...] = ()
+    correlation_id: str | None = None
+    trace_id: str | None = None
+    retry_info: str | None = None
+    grpc_code_value: int | None = None
+    definite_answer: bool | None = None
 
     def __init__(self, message: str, *, endpoint: str = "", host: str = "", status: int = 0, detail: str = "") -> None:
         super().__init__(message)
@@ -75,7 +100,22 @@ class ServiceError(LedgerframesError):
 
 
 class BadRequestError(ServiceError):
-    """Status 400, because the service does not accept the request."""
+    """Status 400 or 413, because the service does not accept the request."""
+
+
+class PrunedOffsetError(BadRequestError):
+    """The offset range starts before the participant's ledger.
+
+    The ledger can be read after `earliest_offset`, which is 0 if unknown.
+    """
+
+    def __init__(self, message: str, *, earliest_offset: int = 0, **facts: Any) -> None:
+        super().__init__(message, **facts)
+        self.earliest_offset = earliest_offset
+
+
+class OffsetAfterEndError(BadRequestError):
+    """The offset range ends after the ledger's end."""
 
 
 class AuthenticationError(ServiceError):
@@ -90,12 +130,28 @@ class NotFoundError(ServiceError):
     """Status 404, because the object does not exist, or is not visible to the caller."""
 
 
+class WrongUrlError(NotFoundError, UsageError):
+    """Status 404, because the URL of the profile is not the base of the API."""
+
+
+class UnsupportedOperationError(NotFoundError):
+    """The service does not have this operation.
+
+    `required_version` is the first version of the API with the operation, `removed_version` the first without it again, and
+    `actual_version` the service's. Each is empty if unknown.
+    """
+
+    required_version: str = ""
+    removed_version: str = ""
+    actual_version: str = ""
+
+
 class ConflictError(ServiceError):
     """Status 409, because the state of the service does not allow this."""
 
 
 class BusyError(ServiceError):
-    """Status 429, because the service accepts fewer requests."""
+    """Status 429, or 409 of a busy participant (docs/facts.md#overload-is-409)."""
 
     retryable = True
 
@@ -110,10 +166,6 @@ class InternalServerError(ServiceError):
     """Any other status 5xx, because the service failed."""
 
     retryable = True
-
-
-class WrongUrlError(NotFoundError, UsageError):
-    """Status 404, because the URL of the profile is not the base of the API."""
 
 
 class DecodeError(LedgerframesError):

@@ -10,6 +10,7 @@ from functools import partial
 import pandas as pd
 
 from ledgerframes.api.caller_warnings import warn_caller
+from ledgerframes.api.ledger_errors import is_invalid_page_token
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.update_format import INCOMPLETE, EventFormat, event_format
 from ledgerframes.datasets.decode import decode
@@ -17,7 +18,7 @@ from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.ledger.wire import ActiveContractItem
 from ledgerframes.datasets.state.build import active_contract_table
 from ledgerframes.datasets.state.schema import LEDGER_ACTIVE_CONTRACTS
-from ledgerframes.errors import BadRequestError, InvalidPageTokenError, UnsupportedOperationError
+from ledgerframes.errors import BadRequestError, UnsupportedOperationError
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.participant_lists import ParticipantLists
 from ledgerframes.loaders.state_load import StateLoad
@@ -62,7 +63,9 @@ class ContractLoad:
         contracts = StateLoad(self.net, LEDGER_ACTIVE_CONTRACTS, fetch, build, self.on_bad_item)
         try:
             return contracts.load(progress)
-        except InvalidPageTokenError:
+        except BadRequestError as error:
+            if not is_invalid_page_token(error):
+                raise
             # After an upgrade, a participant refuses page tokens of its older version. The contracts at an offset stay the
             # same.
             logger.info("page_token_rejected network=%s", self.net.name)

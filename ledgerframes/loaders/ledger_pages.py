@@ -10,15 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from ledgerframes.api.ledger_errors import is_invalid_page_token, is_invalid_request
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.response import Response
 from ledgerframes.datasets.ledger.build import members_without_row
 from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import (
+    BadRequestError,
     DecodeError,
-    InvalidPageTokenError,
-    InvalidRequestError,
     PrunedOffsetError,
     ServiceError,
     TransportError,
@@ -69,16 +69,19 @@ class OffsetReader:
                     raise DecodeError(f"{self.net.name} returned no page for {rest[0]}.", json_path="$.nextPageToken")
             except UnsupportedOperationError as error:
                 lists = lists_instead(self.net.ledger, error)
-            except InvalidPageTokenError:
-                logger.info("page_token_rejected network=%s", self.net.name)
-                if rest == before:
-                    raise
-            except InvalidRequestError as error:
-                page_size = self.reduce_page_size(page_size, error)
             except PrunedOffsetError as error:
                 pruned = self.pruned_start(rest[0], error)
                 rest = rest[0].difference([pruned])
                 yield gap(self.net, pruned)
+            except BadRequestError as error:
+                if is_invalid_page_token(error):
+                    logger.info("page_token_rejected network=%s", self.net.name)
+                    if rest == before:
+                        raise
+                elif is_invalid_request(error):
+                    page_size = self.reduce_page_size(page_size, error)
+                else:
+                    raise
 
     def __getstate__(self) -> dict[str, Any]:
         """Raise UsageError instead of sending a token to another process."""
@@ -86,7 +89,7 @@ class OffsetReader:
             raise UsageError("executor= cannot send token= to other processes. Use token_file= or token_env= instead.")
         return dict(self.__dict__)
 
-    def reduce_page_size(self, page_size: int, error: InvalidRequestError) -> int:
+    def reduce_page_size(self, page_size: int, error: BadRequestError) -> int:
         """Return a smaller page size, or raise the error if it has another cause."""
         if page_size == 1 or "size" not in error.detail.lower():
             raise error
@@ -233,19 +236,19 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
         except UnsupportedOperationError as error:
             fetch = lists_instead(net.ledger, error)
             continue
-        except InvalidPageTokenError:
-            token = None  # it has expired
-            stop.wait(poll_seconds)
-            continue
-        except InvalidRequestError as error:
-            page_size, token = reader.reduce_page_size(page_size, error), None
-            continue
         except PrunedOffsetError as error:
             pruned = reader.pruned_start(ledger_filter.offset_range(buffer.known.stop, MAX_OFFSET), error)
             _commit(net, [*buffer.flush(), gap(net, pruned)])
             buffer, token = _UpdateBuffer(replace(pruned, start=pruned.stop, stop=MAX_OFFSET)), None
             continue
-        except (ServiceError, TransportError):
+        except (ServiceError, TransportError) as error:
+            if is_invalid_page_token(error):
+                token = None  # it has expired
+                stop.wait(poll_seconds)
+                continue
+            if isinstance(error, BadRequestError) and is_invalid_request(error):
+                page_size, token = reader.reduce_page_size(page_size, error), None
+                continue
             if stop.is_set():  # which ends the wait for a host that is busy
                 break
             raise

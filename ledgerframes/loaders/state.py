@@ -79,7 +79,7 @@ def load_active_contracts(
     ------
     DecodeError
         If a contract cannot be decoded, unless it is quarantined.
-    TooManyElementsError
+    BadRequestError
         Before ledger API 3.5, if there are more contracts than a list may have.
 
     Warns

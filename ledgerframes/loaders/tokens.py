@@ -87,7 +87,7 @@ def load_token_holdings(
 
     Raises
     ------
-    UnknownTemplateError
+    NotFoundError
         If the participant does not have the package of the interface.
 
     Notes
@@ -135,7 +135,7 @@ def load_token_transfers(
 
     Raises
     ------
-    UnknownTemplateError
+    NotFoundError
         If the participant does not have the package of the interface.
 
     Notes
@@ -182,7 +182,7 @@ def load_token_allocations(
 
     Raises
     ------
-    UnknownTemplateError
+    NotFoundError
         If the participant does not have the package of the interface.
 
     Notes

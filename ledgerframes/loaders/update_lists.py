@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from ledgerframes.api.ledger import Ledger
+from ledgerframes.api.ledger_errors import has_too_many_elements
 from ledgerframes.api.operation import Request
 from ledgerframes.api.response import Response
 from ledgerframes.datasets.state.wire import LedgerEnd
-from ledgerframes.errors import DecodeError, TooManyElementsError, UnsupportedOperationError
+from ledgerframes.errors import BadRequestError, DecodeError, UnsupportedOperationError
 from ledgerframes.loaders.bad_updates import identity_of
 
 LIST = "POST /v2/updates"
@@ -69,8 +70,8 @@ class UpdateLists:
         size = min(self._size, request["maxPageSize"])
         try:
             response, items = self._fetch(request, after, through, size)
-        except TooManyElementsError:
-            if size == 1:
+        except BadRequestError as error:
+            if size == 1 or not has_too_many_elements(error):
                 raise
             self._size = size // 2
             return self._list(request, after, through)

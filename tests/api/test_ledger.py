@@ -18,14 +18,11 @@ from ledgerframes.api.operations import OPERATIONS
 from ledgerframes.api.update_format import event_format, update_format
 from ledgerframes.datasets.state.wire import Completion, LedgerVersion
 from ledgerframes.errors import (
-    ContractNotFoundError,
+    BadRequestError,
     CoverageError,
-    LedgerNotFoundError,
-    LedgerUnavailableError,
     NotFoundError,
-    TooManyElementsError,
+    ServiceUnavailableError,
     UnsupportedOperationError,
-    UpdateNotFoundError,
     UsageError,
     WrongUrlError,
 )
@@ -218,7 +215,7 @@ def test_writes_are_passed_on_as_they_are_and_sent_once(
     assert sent(seen) == expected
     assert call(ledger(answering(b""))) is None
     failing = ledger(answering({"code": "SERVICE_NOT_RUNNING", "errorCategory": 1, "cause": "down", "context": {}}, status=503))
-    with pytest.raises(LedgerUnavailableError):
+    with pytest.raises(ServiceUnavailableError):
         call(failing)
     assert failing.transport.request_count == 1
 
@@ -362,18 +359,18 @@ def test_a_network_counts_the_requests_of_its_ledger() -> None:
 # -- refusals ------------------------------------------------------------------------------------------------------------
 
 
-def test_recorded_refusals_arrive_as_their_class(fixtures: Path) -> None:
+def test_recorded_refusals_arrive_with_their_class_and_code(fixtures: Path) -> None:
     def recorded(name: str) -> Handler:
         return answering(json.loads((fixtures / name).read_text())["details"]["response"], status=404)
 
-    with pytest.raises(ContractNotFoundError):
+    with pytest.raises(NotFoundError, match="CONTRACT_EVENTS_NOT_FOUND: "):
         ledger(recorded("events_by_contract_id_404.json")).events_by_contract_id("00aa", event_format())
-    with pytest.raises(LedgerNotFoundError):
+    with pytest.raises(NotFoundError, match="USER_NOT_FOUND: "):
         ledger(recorded("user_rights_404.json")).user_rights("nobody")
     made = json.loads((fixtures / "made" / "canton_errors.json").read_text())
-    with pytest.raises(UpdateNotFoundError):
+    with pytest.raises(NotFoundError, match="UPDATE_NOT_FOUND: "):
         ledger(answering(made["not_found_http_404"], status=404)).update_by_id("1220", EVERYTHING)
-    with pytest.raises(TooManyElementsError, match="active_contracts_page"):
+    with pytest.raises(BadRequestError, match="active_contracts_page"):
         ledger(answering(made["too_many_http_413"], status=413)).active_contracts(event_format(), active_at_offset=1)
 
 

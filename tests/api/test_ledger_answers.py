@@ -16,7 +16,7 @@ from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.update_format import event_format
 from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
 from ledgerframes.datasets.state.wire import Completion, one_of
-from ledgerframes.errors import DecodeError, LedgerNotFoundError
+from ledgerframes.errors import DecodeError, NotFoundError
 
 
 def test_version_as_recorded(fixtures: Path) -> None:
@@ -135,7 +135,7 @@ def test_completions_of_a_hash() -> None:
     assert [each.status.code for each in found.last_rejected_completions if each.status] == [10]
     assert ledger(answering({"acceptedCompletion": None})).completion_by_hash("EiA=").accepted_completion is None
     missing = {"code": "COMPLETION_NOT_FOUND", "cause": "none", "context": {}, "errorCategory": 11, "grpcCodeValue": 5}
-    with pytest.raises(LedgerNotFoundError) as caught:
+    with pytest.raises(NotFoundError) as caught:
         ledger(answering(missing, status=404)).completion_by_hash("EiA=")
     assert (caught.value.code, caught.value.grpc_code_value) == ("COMPLETION_NOT_FOUND", 5)
 

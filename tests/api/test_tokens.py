@@ -16,7 +16,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.api.tokens import token_expiry, token_source
-from ledgerframes.errors import BadRequestError, LedgerAuthenticationError, UsageError
+from ledgerframes.errors import AuthenticationError, BadRequestError, UsageError
 from ledgerframes.settings import load_settings
 from ledgerframes.texts.hidden_tokens import hide_tokens
 
@@ -157,11 +157,11 @@ def test_an_expired_token_is_told_by_the_refusal() -> None:
     redacted = json.dumps(
         {"code": "NA", "cause": "A security-sensitive error has been received", "errorCategory": -1, "context": {}}
     )
-    with pytest.raises(LedgerAuthenticationError, match=r"expired at 2023-11-14 22:13:20 UTC"):
+    with pytest.raises(AuthenticationError, match=r"expired at 2023-11-14 22:13:20 UTC"):
         network([], 401, redacted, token=expired).ledger.ledger_end()
-    with pytest.raises(LedgerAuthenticationError, match="No token was sent"):
+    with pytest.raises(AuthenticationError, match="No token was sent"):
         network([], 401, redacted).ledger.ledger_end()
-    with pytest.raises(LedgerAuthenticationError) as caught:
+    with pytest.raises(AuthenticationError, match="Check token=, token_file= or token_env= of the profile") as caught:
         network([], 401, redacted, token=jwt(exp=4_000_000_000)).ledger.ledger_end()
     assert "expired" not in str(caught.value)
 

@@ -15,7 +15,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import event_format
-from ledgerframes.errors import BadRequestError, InvalidPageTokenError
+from ledgerframes.errors import BadRequestError
 from ledgerframes.sandbox import Sandbox
 
 MEMBER = "includeIncompleteReassignments"
@@ -154,8 +154,21 @@ def test_a_token_that_is_always_refused_is_an_error(tmp_path: Path) -> None:
     def answer(body: dict[str, Any]) -> Any:
         return httpx.Response(400, json=EXPIRED) if "pageToken" in body else page(ACTIVE, token="old")
 
-    with pytest.raises(InvalidPageTokenError):
+    with pytest.raises(BadRequestError) as caught:
         lf.load_active_contracts(participant(tmp_path, "3.7.4", answer))
+    assert caught.value.code == EXPIRED["code"]
+
+
+def test_another_refusal_does_not_start_the_load_again(tmp_path: Path) -> None:
+    tokens: list[str | None] = []
+
+    def answer(body: dict[str, Any]) -> Any:
+        tokens.append(body.get("pageToken"))
+        return httpx.Response(400, json=EXPIRED | {"code": "INVALID_FIELD"}) if tokens[-1] else page(ACTIVE, token="new")
+
+    with pytest.raises(BadRequestError, match="INVALID_FIELD"):
+        lf.load_active_contracts(participant(tmp_path, "3.7.4", answer))
+    assert tokens == [None, "new"]
 
 
 # -- on the sandbox ----------------------------------------------------------------------------------------------------

@@ -16,17 +16,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ledgerframes as lf
+from ledgerframes.api.ledger_errors import ledger_error_factory
+from ledgerframes.api.response import Response
 from ledgerframes.api.transport import in_process
 from ledgerframes.datasets import LEDGER_TABLES, TABLES
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import (
     AuthenticationError,
+    BadRequestError,
     CoverageError,
     DecodeError,
+    NotFoundError,
     PermissionDeniedError,
     PrunedOffsetError,
     StoreError,
-    UnknownTemplateError,
     UsageError,
 )
 from ledgerframes.sandbox import Faults, Sandbox
@@ -189,6 +192,22 @@ def test_a_refused_page_size_is_reduced_with_a_log_line(tmp_path: Path, caplog: 
     assert "page_size_reduced" in caplog.text
 
 
+@pytest.mark.parametrize("code", ["JSON_API_PACKAGE_SELECTION_FAILED", "OFFSET_AFTER_LEDGER_END"])
+def test_a_refusal_in_this_state_of_the_ledger_is_not_taken_for_one_of_the_page_size(tmp_path: Path, code: str) -> None:
+    body = {"code": code, "cause": "the size of the set", "context": {}, "errorCategory": 9}
+    answer = Response(json.dumps(body).encode(), "one.invalid", "POST /v2/updates/get-updates-page", 400, {})
+    net, sizes = connect(tmp_path, page_size=100, max_concurrency=1), []
+
+    def refuse(request: dict[str, Any]) -> Any:
+        sizes.append(request["maxPageSize"])
+        raise ledger_error_factory(lambda: None)(answer)
+
+    net.ledger.get_updates_page = refuse  # type: ignore[method-assign]
+    with pytest.raises(BadRequestError, match="the size of the set"):
+        lf.load_updates(net)
+    assert sizes == [100]
+
+
 def test_flaky_ledgers_give_the_same_frames(tmp_path: Path, whole: dict[str, pd.DataFrame]) -> None:
     faults = Faults(too_many_requests=0.1, unavailable_html=0.05, dropped_connections=0.05, overload_409=0.1, string_integers=0.2)
     net = connect(tmp_path, Sandbox(**WORLD, faults=faults), page_size=60, retries=20)
@@ -325,7 +344,7 @@ def test_filters_narrow_what_is_asked_for_and_are_kept_apart(tmp_path: Path, who
 
 
 def test_unknown_templates_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownTemplateError):
+    with pytest.raises(NotFoundError, match="that the package is uploaded"):
         lf.load_updates(connect(tmp_path), templates=["no-such-package:Main:Nothing"])
 
 

@@ -13,7 +13,7 @@ import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.datasets import TABLES, Table
 from ledgerframes.datasets.events.build import event_tables
-from ledgerframes.errors import DecodeError, TooManyElementsError
+from ledgerframes.errors import BadRequestError, DecodeError
 from ledgerframes.sandbox import Sandbox
 
 WORLD = {"events": 600, "days": 1}
@@ -194,5 +194,6 @@ def test_before_3_5_the_list_is_the_fallback(tmp_path: Path) -> None:
     net = connect(tmp_path, box)
     rules = lf.load_active_contracts(net, templates=["splice-dso-governance:Splice.DsoRules:DsoRules"])
     assert set(rules["template_name"]) <= {"Splice.DsoRules:DsoRules"}
-    with pytest.raises(TooManyElementsError):
+    with pytest.raises(BadRequestError) as caught:
         lf.load_active_contracts(net)
+    assert caught.value.code == "JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED"

@@ -22,7 +22,7 @@ from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.registry import LEDGER
-from ledgerframes.errors import DecodeError, TooManyElementsError, UnsupportedOperationError
+from ledgerframes.errors import BadRequestError, DecodeError, UnsupportedOperationError
 from ledgerframes.loaders.ledger_filter import open_ledger
 from ledgerframes.loaders.ledger_pages import OffsetReader, follow
 from ledgerframes.loaders.update_lists import UpdateLists
@@ -264,8 +264,9 @@ def test_a_smaller_list_limit_is_found(tmp_path: Path) -> None:
     lists(request())
     lists(request())
     assert sizes == [100, 50, 50]
-    with pytest.raises(TooManyElementsError):
+    with pytest.raises(BadRequestError) as caught:
         UpdateLists(ledger(tmp_path, lambda body, query: httpx.Response(413, json=refusal)))(request())
+    assert caught.value.code == refusal["code"]
 
 
 @pytest.mark.parametrize("items", [[update(12)], [update(0)], [BAD] * 3], ids=["after the end", "before the begin", "unreadable"])
