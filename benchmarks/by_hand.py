@@ -226,7 +226,7 @@ BY_HAND: dict[str, tuple[str, ...]] = {
         FROM ({REQUESTS_OF_KINDS}) GROUP BY ALL
         """,
     ),
-    "cost.problems": (
+    "cost.invalid_values": (
         """
         SELECT count(*) FILTER (total_traffic_cost < 0), count(*) FILTER (total_traffic_cost IS NULL), min(update_id) FILTER (
             total_traffic_cost < 0
@@ -304,7 +304,7 @@ BY_HAND: dict[str, tuple[str, ...]] = {
         FROM quorums GROUP BY ALL
         """,
     ),
-    "economy.rounds": (FLOWS_BY_ROUND, COUPONS),
+    "economy.flows": (FLOWS_BY_ROUND, COUPONS),
     "economy.burn_mint": (BURN_MINT,),
     "economy.purchases": (PURCHASES, BOUGHT, STATE),  # a purchase is compared with the price of its round
     "reconcile.coverage": (

@@ -39,7 +39,7 @@ def batches_of(node: Any) -> dict[str, Any]:
 
 def amounts_of(frames: lf.Frames) -> list[tuple[str, str]]:
     """Return the amounts of so many providers, whose weights use up all coin of a round."""
-    rows = lf.activity.rounds(frames, by="party").dropna(subset="amount")
+    rows = lf.activity.rewards(frames, by="party").dropna(subset="amount")
     rows = rows[(rows["round_number"] == 1) & ~rows["below_threshold"]].sort_values("party")
     return [(party, f"{amount:.10f}") for party, amount in zip(rows["party"], rows["amount"], strict=True)]
 

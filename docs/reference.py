@@ -45,8 +45,17 @@ CONSTANTS = {
     "ledgerframes.api.history": {"ValueEncoding": "How payloads are written: `compact_json` or `protobuf_json`."},
     "ledgerframes.testing": {"START": "The time of the first row of a sample."},
 }
+# Types that users hold, but do not import.
+RETURNED = {
+    "lf": ("ledgerframes.anatomies.Anatomy",),
+    "lf.reconcile": (
+        "ledgerframes.analysis.reconcile._reward_tree.RewardTree",
+        "ledgerframes.analysis.reconcile._reward_tree.RewardProof",
+    ),
+}
 CONSTANT = "\n.. py:data:: {name}\n\n   {text}\n"
 CALLABLES = {"lf": ("plot",)}  # instances whose call is documented
+CLASS = "\n.. autoclass:: {path}\n   :members:\n"
 CALLABLE = "\n.. autofunction:: {module}.{name}\n"
 
 
@@ -81,6 +90,7 @@ def page(title: str, module: ModuleType) -> str:
     excluded = ", ".join(sorted({*listed(module)} - {*public_names(module)} | {*callables}))
     more = "".join(CONSTANT.format(name=name, text=text) for name, text in CONSTANTS.get(title, {}).items())
     more += "".join(CALLABLE.format(module=module.__name__, name=name) for name in callables)
+    more += "".join(CLASS.format(path=path) for path in RETURNED.get(title, ()))
     imported = "\n   :imported-members:" if module is lf else ""  # the package alone has no __all__
     return PAGE.format(title=title, module=module.__name__, imported=imported, excluded=excluded, more=more)
 

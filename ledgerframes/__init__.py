@@ -23,7 +23,7 @@ Figures, each a function from frames to a DataFrame
 Their arguments and amounts
     TrafficBalance, TrafficPrice, MarketRate, NetworkRate, BaseRate, TopUp, labels, eras, decimals
 Pictures and answers
-    plot, anatomy, Anatomy, show, questions
+    plot, anatomy, show, questions
 Errors
     errors
 
@@ -38,10 +38,10 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from ledgerframes import errors
+from ledgerframes.texts.earlier_names import missing_name_error as _missing_name_error
 
 # Imported on first use: a command is ready for Ctrl-C at once, and needs few of these names.
 _IMPORTED_AT_FIRST_USE = {
-    "Anatomy": "ledgerframes.anatomies:Anatomy",
     "BaseRate": "ledgerframes.analysis.cost.traffic_balance:BaseRate",
     "Frames": "ledgerframes.frames:Frames",
     "MarketRate": "ledgerframes.values.money:MarketRate",
@@ -129,7 +129,7 @@ if TYPE_CHECKING:
     from ledgerframes.analysis.findings import findings
     from ledgerframes.analysis.queries import query
     from ledgerframes.analysis.question_table import questions
-    from ledgerframes.anatomies import Anatomy, anatomy
+    from ledgerframes.anatomies import anatomy
     from ledgerframes.datasets import TABLES, table
     from ledgerframes.errors import *  # noqa: F403
     from ledgerframes.frames import Frames
@@ -177,7 +177,6 @@ if TYPE_CHECKING:
     # Type checkers alone read this: with it, help(lf) would print every class and function in full.
     __all__ = [
         "TABLES",
-        "Anatomy",
         "BaseRate",
         "Frames",
         "MarketRate",
@@ -256,7 +255,7 @@ else:
             return getattr(errors, name)
         if name == "statistics":  # its own error says what to write instead
             return resolve_name("ledgerframes.statistics:")
-        raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}")
+        raise _missing_name_error("lf", name, {"Anatomy": "lf.anatomy(frames, update_id), which returns one"})
 
 
 def __dir__() -> list[str]:

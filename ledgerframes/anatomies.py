@@ -20,7 +20,7 @@ from ledgerframes.texts.representation import pluralize
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Anatomy", "anatomy"]
+__all__ = ["anatomy"]
 
 MAX_ROWS = 50
 TITLES = {"node": "Tree", "view": "Views", "envelope": "Cost", "activity": "Earned"}
@@ -136,7 +136,7 @@ class Anatomy:
     def _rates(self) -> pd.Series:
         """Return the rate per MB of each round, or nothing if it cannot be computed."""
         try:
-            return activity.rounds(self._frames, base=self._base).set_index("round_number")["rate_per_mb"]
+            return activity.rewards(self._frames, base=self._base).set_index("round_number")["rate_per_mb"]
         except CoverageError:
             return pd.Series(dtype="object")
 
@@ -199,6 +199,11 @@ def anatomy(frames: Frames, update_id: str, *, base: Snapshot | None = None) -> 
         Id of the transaction, or of the rejected request.
     base : Frames or DataFrame, optional
         Contracts active at or before the start of `frames`, from :func:`ledgerframes.load_contracts`.
+
+    Returns
+    -------
+    Anatomy
+        With its `table`, and as `figure()`, `to_png()` and `to_markdown()`.
 
     Raises
     ------

@@ -100,7 +100,7 @@ def test_what_was_earned_is_the_published_weight_with_its_factor(tmp_path: Path)
     assert (row["weight"], row["burn_bytes"], row["activity_weight"]) == tuple(
         chosen[["weight", "burn_bytes", "activity_weight"]]
     )
-    rates = lf.activity.rounds(history).set_index("round_number")["rate_per_mb"]
+    rates = lf.activity.rewards(history).set_index("round_number")["rate_per_mb"]
     rate = rates[chosen["round_number_x"]]
     assert (row["allowance"] is None) if rate is None else row["allowance"] == Decimal(int(row["weight"])) * rate / 10**6
     path = transaction.to_png(tmp_path / "picture.png")

@@ -259,7 +259,7 @@ def test_a_window_keeps_the_coverage_of_offsets_and_ids(frames: lf.Frames, tmp_p
 def test_a_coverage_without_times_covers_no_window() -> None:
     frames = testing.frames_of(coverage=[{"since": None, "until": None, "after": 0, "through": 5}]).between(*DAY.values())
     assert len(frames.coverage) == 1
-    for analysis in (lf.economy.purchases, lambda frames: lf.activity.rounds(frames, rounds=None)):
+    for analysis in (lf.economy.purchases, lambda frames: lf.activity.rewards(frames, rounds=None)):
         with pytest.raises(CoverageError, match="unfiltered"):
             analysis(frames)
     with pytest.raises(CoverageError, match="not cover"):

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from operator import attrgetter
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -78,6 +79,36 @@ def test_the_version_is_that_of_the_project() -> None:
     assert lf.__version__ == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     with pytest.raises(AttributeError, match="no attribute 'versoin'"):
         _ = lf.versoin
+
+
+@pytest.mark.parametrize(
+    ("earlier", "successor"),
+    [
+        ("activity.rounds", "lf.activity.rewards"),
+        ("cost.problems", "lf.cost.invalid_values"),
+        ("economy.rounds", "lf.economy.flows"),
+        ("state.problems", "lf.state.ignored_contracts"),
+        ("decimals.totals", "lf.decimals.total"),
+        ("reconcile.RewardProof", "lf.reconcile.reward_proof"),
+        ("reconcile.RewardTree", "lf.reconcile.reward_tree"),
+        ("Anatomy", "lf.anatomy"),
+    ],
+)
+def test_an_earlier_name_says_what_to_write(earlier: str, successor: str) -> None:
+    with pytest.raises(AttributeError, match=rf"^lf\.{re.escape(earlier)} was removed\. Write {re.escape(successor)}\b"):
+        attrgetter(earlier)(lf)
+    assert callable(attrgetter(successor.removeprefix("lf."))(lf))
+    changes = (ROOT / "CHANGELOG.md").read_text().partition("## Unreleased")[2].partition("## 0.1.0")[0]
+    assert f"`{earlier}`" in changes or f"`lf.{earlier}`" in changes
+    module, _, name = earlier.rpartition(".")
+    with pytest.raises(AttributeError, match=rf"^lf{re.escape('.' * bool(module) + module)} has no attribute '{name}x'$"):
+        attrgetter(f"{earlier}x")(lf)
+
+
+def test_successors_are_told_in_the_changelog_and_tested() -> None:
+    modules = [value for name in dir(lf) if inspect.ismodule(value := getattr(lf, name)) and name != "errors"]
+    told = {name for module in modules for name in getattr(module, "EARLIER_NAMES", {})}
+    assert told == {"rounds", "problems", "totals", "RewardProof", "RewardTree"}
 
 
 @pytest.mark.parametrize("name", dir(lf))

@@ -158,7 +158,7 @@ def per_round(name, by=None):
 
 
 def one_party(rows):
-    frame = result("activity.rounds", "party")(rows).assign(party="app::" + NAMESPACE)
+    frame = result("activity.rewards", "party")(rows).assign(party="app::" + NAMESPACE)
     return frame.astype({"party": "str"})
 
 
@@ -243,8 +243,8 @@ PICTURES = {
         SHARE,
     ),
     "activity shares per round": ("activity.weights", per_round("activity.weights", "party"), "Mining round", SHARE),
-    "activity rounds": ("activity.rounds", result("activity.rounds"), "Mining round", "Reward (coin)"),
-    "activity rounds by party": ("activity.rounds", one_party, "Mining round", "Reward (coin)"),
+    "activity rounds": ("activity.rewards", result("activity.rewards"), "Mining round", "Reward (coin)"),
+    "activity rounds by party": ("activity.rewards", one_party, "Mining round", "Reward (coin)"),
     "activity concentration": ("activity.concentration", limited(result("activity.concentration"), 1), SHARE, ""),
     "activity concentrations": ("activity.concentration", result("activity.concentration", over_time=True), TIME, SHARE),
     "concentration per round": ("activity.concentration", per_round("activity.concentration"), "Mining round", SHARE),
@@ -252,9 +252,9 @@ PICTURES = {
     "reconcile": ("activity.reconcile", result("activity.reconcile"), "Records", ""),
     "reconcile summary": ("activity.reconcile_summary", limited(result("activity.reconcile_summary"), 2), "Records", ""),
     "what if": ("activity.what_if", result("activity.what_if"), "Change of the activity weight (weighted ", ""),
-    "coin per round": ("economy.rounds", per_round("economy.rounds"), "Mining round", "(coin)"),
-    "coin over time": ("economy.rounds", result("economy.rounds", over_time=True), TIME, "(coin)"),
-    "coin": ("economy.rounds", limited(result("economy.rounds"), 1), "Whole window", "(coin)"),
+    "coin per round": ("economy.flows", per_round("economy.flows"), "Mining round", "(coin)"),
+    "coin over time": ("economy.flows", result("economy.flows", over_time=True), TIME, "(coin)"),
+    "coin": ("economy.flows", limited(result("economy.flows"), 1), "Whole window", "(coin)"),
     "burn and mint over time": ("economy.burn_mint", result("economy.burn_mint", over_time=True), TIME, "Burned per coin"),
     "burn and mint": ("economy.burn_mint", limited(result("economy.burn_mint"), 1), "Burned per coin", ""),
     "balances": ("economy.balance", result("economy.balance"), "Balance (coin)", ""),
@@ -719,7 +719,7 @@ def test_a_pointer_over_time_says_the_period(length, texts):
     ("rows", "texts"), [(40, ["41200", "41200", "41239"]), (300, ["41200 to 41202"] * 2 + ["41497 to 41499"])]
 )
 def test_a_pointer_over_rounds_says_all_that_a_bin_adds_up(rows, texts):
-    ax = plot(one_party(rows), picture="activity.rounds")
+    ax = plot(one_party(rows), picture="activity.rewards")
     for axes in ax.figure.axes:
         first, last = axes.get_xlim()
         assert [axes.format_xdata(each) for each in (first, 41_200, last)] == texts
@@ -746,7 +746,7 @@ def test_a_stack_does_not_hide_that_a_period_is_partial():
 
 
 def test_rounds_without_any_weight_are_a_sentence():
-    ax = plot(result("activity.rounds")(3).assign(weight=pd.array([pd.NA] * 3, "Int64")), picture="activity.rounds")
+    ax = plot(result("activity.rewards")(3).assign(weight=pd.array([pd.NA] * 3, "Int64")), picture="activity.rewards")
     assert [text.get_text() for text in ax.texts] == ["No round has a known weight in this window."]
 
 
@@ -894,7 +894,7 @@ def test_short_eras_are_named_in_the_note_only():
 
 def test_many_rounds_are_added_up():
     frame = one_party(1_000).assign(below_threshold=False, amount=2)
-    ax = plot(frame.astype({"below_threshold": "boolean"}), picture="activity.rounds")
+    ax = plot(frame.astype({"below_threshold": "boolean"}), picture="activity.rewards")
     assert ax.get_title(loc="left").endswith(", per 10 rounds")
     (rewards,) = [patch.get_data() for patch in ax.patches if isinstance(patch, mpl.patches.StepPatch)]
     assert rewards.values.tolist() == [20] * 100
@@ -904,8 +904,8 @@ def test_many_rounds_are_added_up():
 
 
 def test_rounds_without_a_weight_are_a_gap():
-    frame = result("activity.rounds")(3).assign(round_number=[1, 2, 5]).astype({"round_number": "Int64"})
-    ax = plot(frame, picture="activity.rounds")
+    frame = result("activity.rewards")(3).assign(round_number=[1, 2, 5]).astype({"round_number": "Int64"})
+    ax = plot(frame, picture="activity.rewards")
     assert np.isnan(ax.figure.axes[-1].lines[0].get_ydata()).tolist() == [False, False, True, True, False]
 
 
@@ -1000,6 +1000,7 @@ def test_a_milestone_is_a_line_of_the_evidence_alone():
     ("name", "instead"),
     [
         ("cost_spend", r'Write lf\.plot\(result\), or lf\.plot\(result, picture="cost\.spend"\) for a result that lost'),
+        ("economy_rounds", r'Write lf\.plot\(result\), or lf\.plot\(result, picture="economy\.flows"\) for a result that lost'),
         ("verdict_rejection_rates", r'Write lf\.plot\(result\), or lf\.plot\(result, picture="verdict\.outcomes"\)'),
         ("cost_spendings", "has no attribute 'cost_spendings'"),
     ],

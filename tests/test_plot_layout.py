@@ -208,9 +208,9 @@ def test_small_amounts_of_leaders_have_no_exponent():
 @pytest.mark.parametrize(
     ("picture", "make"),
     [
-        ("economy.rounds", per_round("economy.rounds")),
+        ("economy.flows", per_round("economy.flows")),
         ("activity.concentration", per_round("activity.concentration")),
-        ("activity.rounds", one_party),
+        ("activity.rewards", one_party),
     ],
 )
 def test_one_round_is_named_once(picture, make):
@@ -288,8 +288,7 @@ def test_many_cells_keep_their_gaps():
 
 def test_one_is_singular():
     assert any(
-        "1 row with an unexplained net" in text
-        for text in texts_of(plot(per_round("economy.rounds")(1), picture="economy.rounds"))
+        "1 row with an unexplained net" in text for text in texts_of(plot(per_round("economy.flows")(1), picture="economy.flows"))
     )
     purchases = result("economy.purchases", over_time=True)(1).assign(purchases=1)
     assert "1 purchase" in [text.split(".")[0] for text in texts_of(plot(purchases, picture="economy.purchases"))]

@@ -95,7 +95,7 @@ OWN = {
     "min_requests": {"cost.compare"},
     "featured": {"activity.what_if"},
     "sv_participants": {"activity.what_if"},
-    "rounds": {"activity.rounds", "activity.what_if"},
+    "rounds": {"activity.rewards", "activity.what_if"},
     "on_bad_item": {"load_bulk", "load_events", "load_updates"},
 }
 WRONG_GROUPS = "If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million."

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ledgerframes.errors import UsageError
 from ledgerframes.values import extents
-from ledgerframes.values.decimals import totals
+from ledgerframes.values.decimals import sum_groups
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -52,7 +52,7 @@ class Groups:
 
     def total(self, values: pd.Series) -> pd.Series:
         """Return exact sums of integers, which are missing for a group without a known value."""
-        return totals(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))
+        return sum_groups(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))
 
 
 def as_integers(numbers: Sequence[int | None], name: object) -> pd.Series:

@@ -40,7 +40,7 @@ from ledgerframes.errors._data import (
     StoreError,
     WorkerError,
 )
-from ledgerframes.errors._removed import INSTEAD as _INSTEAD
+from ledgerframes.errors._removed import EARLIER_NAMES
 from ledgerframes.errors._services import (
     AuthenticationError,
     BadRequestError,
@@ -61,6 +61,7 @@ from ledgerframes.errors._services import (
     UnsupportedOperationError,
     WrongUrlError,
 )
+from ledgerframes.texts.earlier_names import missing_name_error
 
 __all__ = [
     "AuthenticationError", "BadRequestError", "BusyError", "ConflictError", "CoverageError", "DecodeError",
@@ -81,6 +82,4 @@ def __dir__() -> list[str]:
 if not TYPE_CHECKING:  # for which every name would exist
 
     def __getattr__(name: str) -> NoReturn:
-        if name in _INSTEAD:
-            raise AttributeError(f"ledgerframes.errors.{name} was removed. Write {_INSTEAD[name]}.")
-        raise AttributeError(f"module 'ledgerframes.errors' has no attribute {name!r}")
+        raise missing_name_error("lf.errors", name, EARLIER_NAMES)

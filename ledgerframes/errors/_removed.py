@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-INSTEAD = {
+EARLIER_NAMES = {
     "AlreadyExistsError": "ConflictError",
     "ContractNotFoundError": 'NotFoundError, with code "CONTRACT_EVENTS_NOT_FOUND" or "CONTRACT_PAYLOAD_NOT_FOUND"',
     "InvalidLedgerStateError": "BadRequestError, with category 9",

@@ -72,7 +72,7 @@ def load_reward_accounting(
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> rounds = lf.activity.rounds(lf.load_events(net, since="0001-01-01"))["round_number"]
+    >>> rounds = lf.activity.rewards(lf.load_events(net, since="0001-01-01"))["round_number"]
     >>> accounting = lf.load_reward_accounting(net, rounds=rounds.tail(5))
     >>> len(accounting), bool((accounting["root_status"] == "Ok").any())
     (5, True)

@@ -85,8 +85,8 @@ def _with_pattern(number: int, part: s.Part) -> s.Part:
     return text, values, {**style, **s.HATCHED, "hatch": pattern}
 
 
-@draws("activity.rounds", "Reward and activity weight", empty="No round has a known weight in this window.", column="weight")
-def activity_rounds(chart: Chart) -> None:
+@draws("activity.rewards", "Reward and activity weight", empty="No round has a known weight in this window.", column="weight")
+def activity_rewards(chart: Chart) -> None:
     """Draw the reward and the weight of each round.
 
     Of several parties, the one with the largest weight is shown. More than 100 rounds are added up in groups, which the title
@@ -100,7 +100,7 @@ def activity_rounds(chart: Chart) -> None:
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot(lf.activity.rounds(frames))
+    >>> ax = lf.plot(lf.activity.rewards(frames))
     """
     visible, title = _largest_party(chart)
     is_below = is_true(visible["below_threshold"]) if "below_threshold" in visible else np.zeros(len(visible), dtype=bool)

@@ -28,8 +28,8 @@ MINTED = {  # each with its text and color
 OTHER_BURN = ("burned_preapproval", "burned_names", "burned_dust", "fees")
 
 
-@draws("economy.rounds", "Coin minted and burned")
-def economy_rounds(chart: Chart) -> None:
+@draws("economy.flows", "Coin minted and burned")
+def economy_flows(chart: Chart) -> None:
     """Draw what each round or period minted, upwards, and burned, downwards.
 
     The result needs ``every="round"`` or a period. More than 100 rounds are added up in groups, which the title says.
@@ -41,7 +41,7 @@ def economy_rounds(chart: Chart) -> None:
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot(lf.economy.rounds(frames))
+    >>> ax = lf.plot(lf.economy.flows(frames))
     """
     ax, frame, suffix = chart.ax, chart.frame, None
     if frame.empty or (chart.has_rounds and frame["round_number"].isna().all()):

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 ADVICE = "Pass the result of an analysis to lf.plot, such as that of lf.cost.spend(frames)"
 WITH_MILESTONE = "grant.evidence"
-OTHER_NAMES = {"verdict_rejection_rates": "verdict.outcomes"}  # of earlier versions, whose pictures are one now
+OTHER_NAMES = {  # of earlier versions
+    "activity_rounds": "activity.rewards",
+    "economy_rounds": "economy.flows",
+    "verdict_rejection_rates": "verdict.outcomes",
+}
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

@@ -240,7 +240,7 @@ def _rounds_before(periods: Periods) -> pd.DataFrame | None:
     """Return the rewards of the rounds of the weeks or the period before."""
     if periods.weeks is None or periods.state is None:
         return periods.rounds_before
-    return activity.rounds(periods.weeks, rounds=periods.state["rounds"])
+    return activity.rewards(periods.weeks, rounds=periods.state["rounds"])
 
 
 def _rewards_by_day(rounds: pd.DataFrame | None, days: DayRows) -> list[float | None]:

@@ -146,7 +146,7 @@ def _describe(segment: Segment) -> dict[str, object]:
 
 def _problems(frames: Frames) -> list[dict[str, object]]:
     """Return the rows and values that the figures of frames leave out, as JSON values."""
-    values = cost.problems(frames).rename(columns={"first_update_id": "update_id"})
+    values = cost.invalid_values(frames).rename(columns={"first_update_id": "update_id"})
     values = values[values["rows"] > 0]
     unusable = values.assign(problem=values["column"] + " " + values["problem"].astype("str"))
     columns = ["problem", "table", "rows", "update_id"]

@@ -88,7 +88,7 @@ def _rows_by_problem(excluded: pd.DataFrame) -> Iterator[str]:
 
 
 def _values(frames: Frames) -> _Part:
-    values = cost.problems(frames)
+    values = cost.invalid_values(frames)
     values = values[values["rows"] > 0]
     if values.empty:
         return _Part("", [], is_whole=True)

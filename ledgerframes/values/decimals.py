@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_UP, Context, Decimal, InvalidOperation, localcontext
-from typing import Literal, TypeGuard
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,11 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.errors import UsageError
+from ledgerframes.texts.earlier_names import missing_name_error
 
-__all__ = ["cumsum", "divide", "multiply", "total", "totals"]
+__all__ = ["cumsum", "divide", "multiply", "total"]
+
+EARLIER_NAMES = {"totals": "lf.decimals.total(part) for each part of values.groupby(keys)"}
 
 
 def is_integer(value: object) -> TypeGuard[int]:
@@ -41,6 +44,12 @@ def require_share(name: str, value: object) -> None:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for which every name would exist
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name_error("lf.decimals", name, EARLIER_NAMES)
 
 
 DECIMAL_DIGITS = 10
@@ -206,7 +215,7 @@ def total(values: pd.Series) -> int | Decimal | None:
         return sum(amounts, Decimal(0)) if amounts else None
 
 
-def totals(values: pd.Series, codes: Integers, groups: int, *, name: str = "sum") -> pd.Series:
+def sum_groups(values: pd.Series, codes: Integers, groups: int, *, name: str = "sum") -> pd.Series:
     """Return the exact sum of the integers in each group.
 
     Parameters
@@ -232,8 +241,8 @@ def totals(values: pd.Series, codes: Integers, groups: int, *, name: str = "sum"
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd, ledgerframes as lf
-    >>> lf.decimals.totals(pd.Series([1, 2, 4]), np.array([0, 0, 2]), 3).tolist()
+    >>> import numpy as np, pandas as pd
+    >>> sum_groups(pd.Series([1, 2, 4]), np.array([0, 0, 2]), 3).tolist()
     [3, <NA>, 4]
     """
     is_known = values.notna().to_numpy(dtype=bool)

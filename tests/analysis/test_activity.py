@@ -325,8 +325,8 @@ def test_rounds_without_all_records_are_partial() -> None:
 
 # -- columns ----------------------------------------------------------------------------------------------------------
 
-STATEFUL = ["state.rounds", "state.featured", "state.super_validators", "state.config", "state.problems"]
-STATEFUL += ["activity.recompute", "activity.reconcile", "activity.reconcile_summary", "activity.rounds"]
+STATEFUL = ["state.rounds", "state.featured", "state.super_validators", "state.config", "state.ignored_contracts"]
+STATEFUL += ["activity.recompute", "activity.reconcile", "activity.reconcile_summary", "activity.rewards"]
 
 
 @pytest.mark.parametrize("is_empty", every_nth([False, True], 2))
@@ -363,11 +363,11 @@ def test_the_state_of_a_window_that_starts_between_snapshots_has_advice_that_wor
     time = "2026-11-08T12:00:00Z"
     advice = f'Load since="{time}", the time of a snapshot, and pass base=lf.load_contracts(net, at="{time}")'
     with pytest.raises(CoverageError, match=re.escape(advice)):
-        lf.activity.rounds(cut)
+        lf.activity.rewards(cut)
     base = lf.load_contracts(net, at="2026-11-08T13:07Z")
     with pytest.raises(CoverageError, match=r'Load since="2026-11-08T12:00:00Z", or pass base='):
-        lf.activity.rounds(cut, base=base)
-    assert len(lf.activity.rounds(lf.load_events(net, since="2026-11-08T12:00Z", until="2026-11-09"), base=base))
+        lf.activity.rewards(cut, base=base)
+    assert len(lf.activity.rewards(lf.load_events(net, since="2026-11-08T12:00Z", until="2026-11-09"), base=base))
 
 
 def test_periods_start_with_the_history_of_frames_from_the_beginning(sandbox: Frames) -> None:

@@ -164,7 +164,7 @@ def test_a_contract_of_two_loads_counts_once(net: lf.Network, history: Frames) -
     owners = lf.economy.balance(later, base=contracts)["party"].dropna().tolist()
     both = pd.concat([contracts, lf.load_contracts(net, at=at, owners=owners)])
     assert len(both) > len(contracts)
-    for figure in (lf.economy.balance, lf.economy.names, lf.economy.rounds, lf.economy.burn_mint):
+    for figure in (lf.economy.balance, lf.economy.names, lf.economy.flows, lf.economy.burn_mint):
         pd.testing.assert_frame_equal(figure(later, base=both), figure(later, base=contracts))
     pd.testing.assert_frame_equal(lf.state.rounds(both), lf.state.rounds(contracts))
 
@@ -172,7 +172,7 @@ def test_a_contract_of_two_loads_counts_once(net: lf.Network, history: Frames) -
 def test_contracts_of_another_network_are_refused(net: lf.Network) -> None:
     other = lf.load_contracts(lf.connect("sandbox", events=400, days=1, seed=7), at="2026-11-08T12:00Z")
     frames = lf.load_events(net, since="2026-11-08T12:00Z", until="2026-11-09")
-    for figure in (lf.economy.balance, lf.economy.rounds, lf.activity.recompute, lf.state.featured):
+    for figure in (lf.economy.balance, lf.economy.flows, lf.activity.recompute, lf.state.featured):
         with pytest.raises(UsageError, match=r"base= is of another network.* Pass contracts of the network of the frames\."):
             figure(frames, base=other)
 

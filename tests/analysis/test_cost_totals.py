@@ -201,7 +201,7 @@ def test_negative_costs_are_left_out_and_counted(build, event):
     (whole,) = cost.spend(frames).itertuples()
     assert (whole.requests, whole.requests_with_cost, whole.total_traffic_cost, whole.coverage) == (2, 1, 100, 0.5)
     assert column(cost.overhead(frames), "traffic_cost") == [60, 40, 0]
-    counts = cost.problems(frames).set_index(["table", "column"])
+    counts = cost.invalid_values(frames).set_index(["table", "column"])
     assert counts["rows"].to_dict() == {
         ("traffic", "total_traffic_cost"): 1,
         ("envelopes", "traffic_cost"): 1,
@@ -217,7 +217,7 @@ def test_a_verdict_before_its_request_has_no_latency(build, event):
     (row,) = verdict.latency(frames).itertuples()
     assert (row.requests, row.coverage, row.max) == (2, 0.5, pd.Timedelta(seconds=2))
     assert verdict.rejections(frames)["latency"].isna().all()
-    problem = cost.problems(frames).set_index("table").loc["verdicts"]
+    problem = cost.invalid_values(frames).set_index("table").loc["verdicts"]
     assert (problem["rows"], problem["first_update_id"], problem["problem"]) == (1, "b", "before the record time")
 
 

@@ -28,7 +28,7 @@ SCANS: dict[str, tuple[str, Callable[[lf.Network, Frames], object]]] = {
     "activity.recompute": (NODES, lambda net, frames: lf.activity.recompute(frames)),
     "contracts.active_at": (NODES, lambda net, frames: lf.contracts.active_at(frames, "2026-11-09")),
     "cost.anatomy": ("traffic", lambda net, frames: lf.cost.anatomy(frames, frames.verdicts["update_id"].iloc[0])),
-    "economy.rounds": (NODES, lambda net, frames: lf.economy.rounds(frames)),
+    "economy.flows": (NODES, lambda net, frames: lf.economy.flows(frames)),
     "ids of an app": (NODES, lambda net, frames: run(frames, requests_of_app(frames))),
     "names of an app": (NODES, lambda net, frames: require_known_names(frames, APP)),
     "reconcile.bulk": (NODES, lambda net, frames: lf.reconcile.bulk(lf.load_events(net, **DAY), lf.load_bulk(net, **DAY))),

@@ -42,7 +42,7 @@ APP = "app::1220aa"
 
 def one(frames: Frames, **named: Any) -> pd.Series:
     """The sums of all updates."""
-    return lf.economy.rounds(frames, every=None, **named).iloc[0]
+    return lf.economy.flows(frames, every=None, **named).iloc[0]
 
 
 def amount(text: str) -> Decimal:
@@ -58,11 +58,11 @@ def test_no_coin_moves_in_covered_time_only() -> None:
     window = Window(times[0].to_pydatetime(), times[3].to_pydatetime())
     covered = [{"migration_id": 4, "since": times[1], "until": times[2], "status": "final", "source": "file"}]
     frames = testing.frames_of(window=window, coverage=covered)
-    for figure in (lf.economy.rounds, lf.economy.burn_mint):
+    for figure in (lf.economy.flows, lf.economy.burn_mint):
         days = figure(frames, every="1d")
         assert days["net"].isna().tolist() == [True, False, True]
         assert days["unexplained"][1] == 0
-    assert lf.economy.rounds(frames, every="1d")["traffic_bought"].isna().tolist() == [True, False, True]
+    assert lf.economy.flows(frames, every="1d")["traffic_bought"].isna().tolist() == [True, False, True]
 
 
 def wrapped_transfer(*, is_signed: bool = True) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ def test_a_wrapper_and_the_faucet_are_counted_once(word: str) -> None:
 
 def test_rounds_are_those_of_the_summary() -> None:
     frames = frames_of([network_rules(), open_round(7), open_round(8)], wrapped_transfer(), [archive(open_round(7))])
-    rows = lf.economy.rounds(frames).set_index("round_number")
+    rows = lf.economy.flows(frames).set_index("round_number")
     assert rows["minted_app"].to_dict() == {7: 10, 8: 0}
     assert rows["is_partial"].to_dict() == {7: False, 8: True}
     assert rows.loc[7, "coin_price"] == amount("0.16")
@@ -105,7 +105,7 @@ def test_after_a_hole_the_open_round_is_unknown_until_the_next_one_ends() -> Non
         for since, until in covered
     ]
     frames = testing.frames_of(window=Window(DAY, DAY + timedelta(hours=24)), coverage=segments, tree_events=events)
-    rows = lf.economy.rounds(frames).set_index("round_number")["burned_dust"].dropna()
+    rows = lf.economy.flows(frames).set_index("round_number")["burned_dust"].dropna()
     assert {number: amount for number, amount in rows.items() if amount} == {8: 1, 10: 1, pd.NA: 1}
 
 
@@ -119,7 +119,7 @@ def test_the_first_round_is_a_round_like_any_other() -> None:
     renewal = exercise("Splice.CoinRules:TransferPreapproval", "p", "TransferPreapproval_Renew", result={"coinPaid": "1.5"})
     rules = [network_rules(), *(open_round(each) for each in range(4))]
     ends = [[archive(open_round(each))] for each in range(2)]
-    rows = lf.economy.rounds(frames_of(rules, [issuing, old], *ends, [transfer, renewal])).set_index("round_number")
+    rows = lf.economy.flows(frames_of(rules, [issuing, old], *ends, [transfer, renewal])).set_index("round_number")
     assert rows["issued_app"].to_dict() == {0: 6, 1: 0, 2: 0, 3: 0}
     assert rows["minted_app"].to_dict() == {0: 10, 1: 0, 2: 0, 3: 0}
     assert rows["burned_preapproval"].to_dict() == {0: amount("1.5"), 1: 0, 2: 0, 3: 0}
@@ -280,7 +280,7 @@ def test_a_round_is_whole_once_its_coupons_are_issued() -> None:
     ]
     states = []
     for count in range(1, 7):
-        row = lf.economy.rounds(frames_of(*steps[:count])).iloc[0]
+        row = lf.economy.flows(frames_of(*steps[:count])).iloc[0]
         states.append((row["is_partial"], row["issued_app"], None if pd.isna(row["expired"]) else row["expired"]))
     assert states == [*[(True, 0, None)] * 4, (False, 3, None), (False, 3, 3)]
 
@@ -289,8 +289,8 @@ def test_old_coupons_can_expire_until_their_round_is_closed() -> None:
     closed = settlement("Splice.Round:ClosedMiningRound", "closed")
     old = settlement("Splice.Coin:AppRewardCoupon", "k", provider=APP, amount="1.0")
     steps = [[network_rules(), open_round(7), old], [archive(open_round(7)), closed], [archive(closed)]]
-    assert pd.isna(lf.economy.rounds(frames_of(*steps[:2])).loc[0, "expired"])
-    assert lf.economy.rounds(frames_of(*steps)).loc[0, "expired"] == 0
+    assert pd.isna(lf.economy.flows(frames_of(*steps[:2])).loc[0, "expired"])
+    assert lf.economy.flows(frames_of(*steps)).loc[0, "expired"] == 0
 
 
 def test_a_node_of_another_package_in_between_changes_no_parent() -> None:
@@ -677,14 +677,14 @@ def snapshot_of(node: dict[str, Any], time: Any) -> pd.DataFrame:
 
 def test_rounds_of_others_alone_do_not_speak_of_a_base_that_was_not_passed() -> None:
     foreign = {**open_round(9), "signed": ["other::1220"]}
-    rows = lf.economy.rounds(frames_of([network_rules()], [foreign], [coin("a", APP, "1.0")]), every=None)
+    rows = lf.economy.flows(frames_of([network_rules()], [foreign], [coin("a", APP, "1.0")]), every=None)
     assert rows.loc[0, "net"] == 1
 
 
 def test_a_round_of_a_snapshot_has_no_known_start() -> None:
     older = pd.concat([snapshot_of(each, DAY) for each in (open_round(7), network_rules())], ignore_index=True)
     frames = frames_of([open_round(8)], [archive(open_round(7))], [archive(open_round(8))])
-    rows = lf.economy.rounds(frames, base=older).set_index("round_number")
+    rows = lf.economy.flows(frames, base=older).set_index("round_number")
     assert rows["is_partial"].to_dict() == {7: True, 8: False}
     assert pd.isna(rows.loc[7, "coverage_time"])
     assert rows.loc[8, "coverage_time"] == 1
@@ -706,7 +706,7 @@ def test_names_in_use_need_a_snapshot_of_the_start() -> None:
 
 # -- arguments and coverage ---------------------------------------------------------------------------------------------
 
-FIGURES = ("rounds", "burn_mint", "leaderboard", "purchases", "names", "reward_split")
+FIGURES = ("flows", "burn_mint", "leaderboard", "purchases", "names", "reward_split")
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -793,20 +793,20 @@ def test_the_sandbox_is_explained(history: Frames) -> None:
     for event in Sandbox(1, SANDBOX_EVENTS, SANDBOX_DAYS).world.events():
         if b'"events_by_id"' in event.update:
             reader.read(json.loads(event.update))
-    rows = lf.economy.rounds(history)
+    rows = lf.economy.flows(history)
     assert (rows["unexplained"] == 0).all()
     row = one(history)
     assert {name: row[name] for name in FLOWS} == {name: reader.totals[name] for name in FLOWS}
     assert row["minted_other"] == reader.totals["minted_tapped"]
     assert rows[list(FLOWS)].sum().to_dict() == {name: row[name] for name in FLOWS}
-    days = lf.economy.rounds(history, every="1d")
+    days = lf.economy.flows(history, every="1d")
     assert days["net"].sum() == row["net"]
     assert lf.economy.burn_mint(history, every="1d")["net"].tolist() == days["net"].tolist()
 
 
 def test_the_sandbox_issues_what_its_activity_mints(history: Frames) -> None:
-    issued = lf.economy.rounds(history).set_index("round_number")["issued_app"]
-    expected = lf.activity.rounds(history)
+    issued = lf.economy.flows(history).set_index("round_number")["issued_app"]
+    expected = lf.activity.rewards(history)
     expected = expected[expected["scheme"].eq("traffic") & expected["amount"].notna()].set_index("round_number")["amount"]
     settled = expected[:-6]  # the last rounds are settled after the end of the world
     assert len(settled) > 50
@@ -825,7 +825,7 @@ def test_the_sandbox_sells_at_the_price_of_its_rounds(history: Frames) -> None:
 def test_a_coupon_from_before_the_frames_expires_for_an_unknown_amount() -> None:
     net = lf.connect("sandbox", events=2000, days=8)
     cut = lf.load_events(net, since="2026-11-05T12:00Z", until="2026-11-05T18:00Z")
-    expired = lf.economy.rounds(cut, every="6h").iloc[-1]
+    expired = lf.economy.flows(cut, every="6h").iloc[-1]
     assert pd.isna(expired["expired"]) and expired["coverage"] < 1
-    history = lf.economy.rounds(lf.load_events(net, since="0001-01-01", until="2026-11-05T18:00Z"), every="6h").iloc[-1]
+    history = lf.economy.flows(lf.load_events(net, since="0001-01-01", until="2026-11-05T18:00Z"), every="6h").iloc[-1]
     assert history["period_start"] == expired["period_start"] and history["expired"] > 0

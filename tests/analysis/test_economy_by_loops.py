@@ -264,7 +264,7 @@ def test_problems_of_the_state(sandbox_history: Frames, creates: dict[str, Node]
             is_alive = ends.get(other.row.contract_id, pd.Timestamp.max.tz_localize("UTC")) > right.row.record_time
             if is_alive and other.create["provider"] == right.create["provider"]:
                 expected[right.row.contract_id] = "second right of a provider"
-    problems = lf.state.problems(sandbox_history)
+    problems = lf.state.ignored_contracts(sandbox_history)
     assert len(expected) > 0
     assert dict(zip(problems["contract_id"], problems["reason"], strict=True)) == expected
 

@@ -27,7 +27,7 @@ def doubled(frames: Frames, **state: Any) -> pd.DataFrame:
 
 
 def rounds(frames: Frames, **state: Any) -> pd.DataFrame:
-    return lf.activity.rounds(frames, **{name: table for name, table in state.items() if name in ("rounds", "base")})
+    return lf.activity.rewards(frames, **{name: table for name, table in state.items() if name in ("rounds", "base")})
 
 
 FIGURES: dict[str, Figure] = {

@@ -324,7 +324,7 @@ def test_values_that_contradict_themselves_are_found() -> None:
     count = sum(event.id.endswith("30") for event in requests(weeks=1))
     for what in ("negative costs", "verdicts before their request"):
         row = only(result, "data", what)
-        assert (row["value"], row["before"], row["figure"]) == (count, 0, "lf.cost.problems(frames)")
+        assert (row["value"], row["before"], row["figure"]) == (count, 0, "lf.cost.invalid_values(frames)")
         assert row["sentence"].startswith(f"{count} requests have {what}, usually 0 to ")
     result = found(lambda event: [replace(event, cost=None if event.id[-1] == "3" else event.cost)])
     unknown = only(result, "data", "unknown costs")

@@ -106,8 +106,8 @@ def test_the_query_of_each_figure_gives_its_numbers_without_this_package(name: s
 
 def test_the_queries_of_coin_give_its_sums_without_this_package(sandbox_history: Frames) -> None:
     for every in ("round", "1d"):
-        expected = lf.economy.rounds(sandbox_history, every=every)
-        rows = run(lf.query(lf.economy.rounds, sandbox_history, every=every))
+        expected = lf.economy.flows(sandbox_history, every=every)
+        rows = run(lf.query(lf.economy.flows, sandbox_history, every=every))
         for kind in ("issued_app", "minted_validator", "burned_traffic", "net"):
             amounts = [row["amount"] for row in rows if row["kind"] == kind]
             assert amounts
@@ -135,7 +135,7 @@ OWN: dict[str, tuple[dict[str, Any], Any, Any]] = {
         lambda shown: shown["total_traffic_cost"][0],
     ),
     "cost.control": ({}, lambda rows: int(rows[0]["party"]), lambda shown: shown["sum_of_parts"][3]),
-    "cost.problems": (
+    "cost.invalid_values": (
         {},
         lambda rows: sum(row["rows_with_problem"] for row in rows),
         lambda shown: shown["rows"].sum(),
@@ -313,7 +313,7 @@ USE = {"app": {"packages": ["meadow-token"], "parties": []}, "exclude": [], "sin
 RESULTS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "activity.weights": ({"every": "round"}, ["round_number", "party", "requests", "weight", "burn_bytes"]),
     "activity.recompute": ({}, ["update_id", "record_time", "round_number", "party", "burn_bytes", "weight"]),
-    "activity.rounds": ({"by": "party"}, ["round_number", "party", "weight"]),
+    "activity.rewards": ({"by": "party"}, ["round_number", "party", "weight"]),
     "activity.reconcile": (
         {},
         ["update_id", "round_number", "party", "weight_published", "weight_computed", "outcome", "reason"],

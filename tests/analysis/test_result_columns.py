@@ -24,7 +24,7 @@ from ledgerframes.values.windows import Window
 FROM_STATE = (
     "state.",
     "activity.re",
-    "activity.rounds",
+    "activity.rewards",
     "activity.what_if",
     "economy.",
     "reconcile.coverage",

@@ -36,7 +36,7 @@ def batches_of(node: Node) -> dict[str, Any]:
 @cache
 def unclaimed(weights: tuple[tuple[str, int], ...]) -> Decimal:
     """What is beyond the cap, which another test compares with the sandbox's own formula."""
-    rounds = lf.activity.rounds(RewardWorld(dict(weights)).frames())
+    rounds = lf.activity.rewards(RewardWorld(dict(weights)).frames())
     value: Decimal = rounds.set_index("round_number")["unclaimed"][1]
     return value
 
@@ -251,7 +251,7 @@ def test_answers_without_rows_leave_all_rounds_unchecked() -> None:
 def test_the_sandbox_and_its_service_agree(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=2000, days=1, store=tmp_path)
     history = lf.load_events(net, since="0001-01-01")
-    numbers = lf.activity.rounds(history)["round_number"]
+    numbers = lf.activity.rewards(history)["round_number"]
     service = lf.load_reward_accounting(net, rounds=numbers)
     rows = lf.reconcile.rewards(history, service=service)
     rows = rows[rows["link"] == "service"]

@@ -49,4 +49,4 @@ def test_a_base_that_is_not_one_snapshot_is_refused(name: str, sandbox_history: 
 
 
 def test_there_are_functions_with_a_base() -> None:
-    assert {"contracts.active_at", "reconcile.supply", "economy.rounds", "state.featured"} <= set(FUNCTIONS)
+    assert {"contracts.active_at", "reconcile.supply", "economy.flows", "state.featured"} <= set(FUNCTIONS)

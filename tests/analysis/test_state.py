@@ -91,7 +91,7 @@ def test_look_alikes_do_not_count(named: dict[str, object], reason: str) -> None
     world = usual_world().right("false", 1, **named)
     frames = world.frames()
     assert lf.state.featured(frames)["party"].tolist() == ["A", "B"]
-    problems = lf.state.problems(frames)
+    problems = lf.state.ignored_contracts(frames)
     assert problems["contract_id"].tolist() == ["right-false"]
     assert problems["reason"].tolist() == [reason]
 
@@ -125,7 +125,9 @@ def test_two_rights_of_a_provider_are_counted_and_the_last_one_wins() -> None:
     world = World().rules().right("A", weight="2.0", contract="r1").right("A", 0.5, weight="3.0", contract="r2").round(1, 0, 1)
     world.request("u", 2, total=100)
     frames = world.frames()
-    assert lf.state.problems(frames)[["contract_id", "reason"]].to_numpy().tolist() == [["r2", "second right of a provider"]]
+    assert lf.state.ignored_contracts(frames)[["contract_id", "reason"]].to_numpy().tolist() == [
+        ["r2", "second right of a provider"]
+    ]
     assert lf.activity.recompute(frames)["weight"].tolist() == [300]
 
 
@@ -202,6 +204,6 @@ def test_two_rules_alive_at_one_time_are_refused() -> None:
 
 
 def test_empty_frames_know_no_state() -> None:
-    for figure in (lf.state.rounds, lf.state.featured, lf.state.super_validators, lf.state.config, lf.state.problems):
+    for figure in (lf.state.rounds, lf.state.featured, lf.state.super_validators, lf.state.config, lf.state.ignored_contracts):
         with pytest.raises(CoverageError, match="before the first update is unknown"):
             figure(testing.frames_of())

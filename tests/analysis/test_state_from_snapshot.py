@@ -111,8 +111,8 @@ def test_a_look_alike_in_a_snapshot_does_not_count(tmp_path: Path) -> None:
     net = connect(tmp_path, events=3_000, days=2)
     for hours in range(0, 54, 3):
         contracts = lf.load_contracts(net, at=pd.Timestamp("2026-11-07T03:00:00Z").to_pydatetime() + timedelta(hours=hours))
-        if len(lf.state.problems(contracts)):
-            assert lf.state.problems(contracts)["reason"].tolist() == ["not signed by the network"]
+        if len(lf.state.ignored_contracts(contracts)):
+            assert lf.state.ignored_contracts(contracts)["reason"].tolist() == ["not signed by the network"]
             assert len(lf.state.featured(contracts)) == (contracts["template_name"] == FEATURED_APP_RIGHT).sum() - 1
             return
     pytest.fail("no look-alike was met")
@@ -125,7 +125,7 @@ def test_a_snapshot_without_rules_is_refused(tmp_path: Path) -> None:
     for call in (
         lambda: lf.state.featured(rights),
         lambda: lf.state.featured(day, base=rights),
-        lambda: lf.state.problems(rights),
+        lambda: lf.state.ignored_contracts(rights),
     ):
         with pytest.raises(UsageError, match=r"no rules of the network.*lf\.load_contracts\(net, at=…\)"):
             call()

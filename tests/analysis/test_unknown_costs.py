@@ -57,7 +57,7 @@ def test_a_negative_cost_is_unknown_by_view_and_in_the_overhead(negative):
 def test_a_negative_cost_is_unknown_in_the_calendar(negative):
     (day,) = reconcile.coverage(negative).to_dict("records")
     assert (day["with_cost"], day["verdicts"], day["coverage"]) == (2, 3, 2 / 3)
-    assert cost.problems(negative)["rows"].sum() == 2
+    assert cost.invalid_values(negative)["rows"].sum() == 2
 
 
 def test_a_request_with_one_negative_cost_alone_has_no_overhead(build, event):

@@ -24,7 +24,7 @@ from ledgerframes.api.ledger_errors import (
 from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.errors import ServiceError
-from ledgerframes.errors._removed import INSTEAD
+from ledgerframes.errors._removed import EARLIER_NAMES
 from ledgerframes.settings import Limits
 
 CHANGES = (Path(__file__).parents[2] / "CHANGELOG.md").read_text().partition("### Removed")[2].partition("###")[0]
@@ -316,10 +316,10 @@ def _below(kind: type) -> set[type]:
     return {kind}.union(*(_below(lower) for lower in kind.__subclasses__()))
 
 
-@pytest.mark.parametrize("name", INSTEAD)
+@pytest.mark.parametrize("name", EARLIER_NAMES)
 def test_an_earlier_name_says_what_to_write(name: str) -> None:
     for module in (lf, errors):
-        with pytest.raises(AttributeError, match=rf"^ledgerframes\.errors\.{name} was removed\. Write \w+Error") as caught:
+        with pytest.raises(AttributeError, match=rf"^lf\.errors\.{name} was removed\. Write \w+Error") as caught:
             getattr(module, name)
         message = str(caught.value)
         assert not message.endswith("..")
@@ -331,7 +331,7 @@ def test_an_earlier_name_says_what_to_write(name: str) -> None:
 
 
 def test_a_name_of_no_error_is_said_to_be_missing() -> None:
-    with pytest.raises(AttributeError, match=r"module 'ledgerframes\.errors' has no attribute 'UnheardError'"):
+    with pytest.raises(AttributeError, match=r"^lf\.errors has no attribute 'UnheardError'"):
         _ = lf.UnheardError  # type: ignore[attr-defined]
 
 

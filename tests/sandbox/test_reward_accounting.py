@@ -30,14 +30,14 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
 def rounds(net: lf.Network) -> pd.DataFrame:
     """The rounds with a reward, by another computation."""
     history = lf.load_events(net, since="0001-01-01")
-    table = lf.activity.rounds(history)
+    table = lf.activity.rewards(history)
     rules = lf.state.rounds(history).drop_duplicates("round_number").set_index("round_number")
     table = table[~table["is_partial"].astype(bool) & table["amount"].notna()]
     return table[table["round_number"].map(rules["minting_version"]).notna()]
 
 
 def test_totals_and_roots_are_those_of_our_own_formula(net: lf.Network, rounds: pd.DataFrame) -> None:
-    by_party = lf.activity.rounds(lf.load_events(net, since="0001-01-01"), by="party")
+    by_party = lf.activity.rewards(lf.load_events(net, since="0001-01-01"), by="party")
     compared = 0
     for row in rounds.tail(30).itertuples():
         number = int(row.round_number)

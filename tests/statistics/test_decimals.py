@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 
 import ledgerframes as lf
 from ledgerframes.analysis.groups import single_group
-from ledgerframes.values.decimals import DTYPE
+from ledgerframes.values.decimals import DTYPE, sum_groups
 
 PYTHON_ROUNDINGS = {
     "HE10": decimal.ROUND_HALF_EVEN,
@@ -63,11 +63,11 @@ def test_cumulated_sums_of_amounts(values: list[Decimal]) -> None:
 def test_totals_of_integers_beyond_64_bits(values: list[int]) -> None:
     assert lf.decimals.total(pd.Series(values, dtype="int64")) == (sum(values) if values else None)
     if -(2**63) <= sum(values) < 2**63:
-        result = lf.decimals.totals(pd.Series(values, dtype="int64"), np.zeros(len(values), dtype=np.int64), 1)
+        result = sum_groups(pd.Series(values, dtype="int64"), np.zeros(len(values), dtype=np.int64), 1)
         assert result.tolist() == ([sum(values)] if values else [pd.NA])
     else:
         with pytest.raises(lf.UsageError, match="bytes exceeds 64 bits"):
-            lf.decimals.totals(pd.Series(values), np.zeros(len(values), dtype=np.int64), 1, name="bytes")
+            sum_groups(pd.Series(values), np.zeros(len(values), dtype=np.int64), 1, name="bytes")
 
 
 @pytest.mark.parametrize(

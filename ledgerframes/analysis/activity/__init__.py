@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NoReturn
+
 from ledgerframes.analysis.activity._concentration import concentration, lorenz
-from ledgerframes.analysis.activity._rounds import rounds
+from ledgerframes.analysis.activity._rewards import rewards
 from ledgerframes.analysis.activity._weights import recompute, weights
 from ledgerframes.analysis.activity._what_if import what_if
 from ledgerframes.analysis.activity.reconciliation import reconcile, reconcile_summary
+from ledgerframes.texts.earlier_names import missing_name_error
 
-__all__ = ["concentration", "lorenz", "recompute", "reconcile", "reconcile_summary", "rounds", "weights", "what_if"]
+__all__ = ["concentration", "lorenz", "recompute", "reconcile", "reconcile_summary", "rewards", "weights", "what_if"]
+
+EARLIER_NAMES = {"rounds": "lf.activity.rewards"}
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for which every name would exist
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name_error("lf.activity", name, EARLIER_NAMES)

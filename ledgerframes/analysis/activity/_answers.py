@@ -91,7 +91,7 @@ def of_reconcile_summary(result: pd.DataFrame) -> str:
     return f"{pluralize(number, 'weight')} {verb} equal to the byte. Mismatches: {reasons or 'none'}."
 
 
-def of_rounds(result: pd.DataFrame) -> str:
+def of_rewards(result: pd.DataFrame) -> str:
     """Return what the rounds mint for apps, or how many rewards are too small."""
     known = result.dropna(subset="amount")
     if result.empty:

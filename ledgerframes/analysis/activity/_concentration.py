@@ -12,8 +12,7 @@ import pandas as pd
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
 from ledgerframes.analysis.activity import _answers as answers
-from ledgerframes.analysis.activity._rounds import queries_of_rounds
-from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
+from ledgerframes.analysis.activity._rewards import queries_of_rewards, rewards
 from ledgerframes.analysis.activity._weights import queries_of_weights, weights
 from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.groups import Groups, group_by, known, ratio
@@ -52,7 +51,7 @@ HEAD = (
 
 def _queries(frames: Frames, of: str, every: str | None = None, rounds: pd.DataFrame | None = None, **others: Any) -> list[Query]:
     if of == "amount":
-        return queries_of_rounds(frames)
+        return queries_of_rewards(frames)
     state = {name: others[name] for name in ("featured", "sv_participants", "base")}
     return queries_of_weights(frames, by="party", every=every, labels=None, rounds=rounds, **state)
 
@@ -107,7 +106,7 @@ def concentration(
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
     of : {"weight", "burn_bytes", "amount"}, optional
-        Weight (default), bytes before the factor, or coin as in :func:`rounds`.
+        Weight (default), bytes before the factor, or coin as in :func:`rewards`.
     every : str, optional
         ``"round"``, or a period such as ``"1d"`` (default: the whole time). Amounts have no periods.
     top : sequence of int, optional
@@ -160,7 +159,7 @@ def concentration(
     UsageError
         If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
-        If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
+        If `of` is ``"amount"``, and :func:`rewards` refuses the frames.
 
     Notes
     -----
@@ -212,7 +211,7 @@ def lorenz(
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
     of : {"weight", "burn_bytes", "amount"}, optional
-        Weight (default), bytes before the factor, or coin as in :func:`rounds`.
+        Weight (default), bytes before the factor, or coin as in :func:`rewards`.
     labels : DataFrame, optional
         From :func:`ledgerframes.labels.read`. Parties of one group count as one party.
     featured : DataFrame, optional
@@ -248,7 +247,7 @@ def lorenz(
     UsageError
         If `frames` is not Frames.
     CoverageError
-        If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
+        If `of` is ``"amount"``, and :func:`rewards` refuses the frames.
 
     Notes
     -----
@@ -310,7 +309,7 @@ def _values(
         return rows.assign(value=pd.Series(numbers, rows.index, "object"), has_record=rows["requests"] > 0)
     if every not in (None, "round"):
         raise UsageError(f"every= must be 'round' or None for of='amount', got {every!r}.")
-    rows = reward_rounds(frames, by="party", rounds=rounds, base=base)
+    rows = rewards(frames, by="party", rounds=rounds, base=base)
     rows["value"] = pd.Series(scaled(rows["amount"]), rows.index, "object")
     return (rows if every else rows[["party", "value"]]).assign(has_record=True)
 

@@ -8,13 +8,15 @@ A request has a verdict, an update or a traffic summary, or several of these.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NoReturn
+
 from ledgerframes.analysis.cost._compare import compare
 from ledgerframes.analysis.cost._concentration import concentration
 from ledgerframes.analysis.cost._control import control
 from ledgerframes.analysis.cost._estimate import estimate
+from ledgerframes.analysis.cost._invalid_values import invalid_values
 from ledgerframes.analysis.cost._journal import journal
 from ledgerframes.analysis.cost._overhead import overhead
-from ledgerframes.analysis.cost._problems import problems
 from ledgerframes.analysis.cost._requests import requests
 from ledgerframes.analysis.cost._spend import spend
 from ledgerframes.analysis.cost._statement import statement
@@ -22,6 +24,7 @@ from ledgerframes.analysis.cost._wasted import wasted
 from ledgerframes.analysis.cost.anatomy_rows import anatomy
 from ledgerframes.analysis.cost.budgets import assert_budget, budget
 from ledgerframes.analysis.cost.runways import runway, runway_summary
+from ledgerframes.texts.earlier_names import missing_name_error
 
 __all__ = [
     "anatomy",
@@ -31,9 +34,9 @@ __all__ = [
     "concentration",
     "control",
     "estimate",
+    "invalid_values",
     "journal",
     "overhead",
-    "problems",
     "requests",
     "runway",
     "runway_summary",
@@ -42,6 +45,14 @@ __all__ = [
     "wasted",
 ]
 
+EARLIER_NAMES = {"problems": "lf.cost.invalid_values"}
+
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for which every name would exist
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name_error("lf.cost", name, EARLIER_NAMES)

@@ -29,7 +29,7 @@ def of_purchases(result: pd.DataFrame) -> str:
     return f"{bought} {number:,} of them, with {_size(others['bytes'])}, {verb} for somebody else."
 
 
-def of_rounds(result: pd.DataFrame) -> str:
+def of_flows(result: pd.DataFrame) -> str:
     """Return what rounds or periods issued for each role, and the traffic bought."""
     noun = "round" if "round_number" in result else "period"
     if result.empty:

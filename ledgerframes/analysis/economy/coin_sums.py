@@ -28,10 +28,10 @@ NET = (
     _coin("unexplained", "Net minus minted, plus burned and fees. It is 0 if every flow is known."),
 )
 CONDITION, UNIT = "with a known amount", "flows of coin in this row"
-ROUNDS = declare.Figure(
-    "economy.rounds",
+COIN_FLOWS = declare.Figure(
+    "economy.flows",
     caption="Coin issued, minted and burned",
-    answer=answers.of_rounds,
+    answer=answers.of_flows,
     main_columns=("opened_at", "issued_app", "issued_validator", "issued_sv", "minted_app", "burned_traffic"),
     distinct=(),
     rows="One row per round or period, or one row in all; sorted by round or time.",
@@ -87,8 +87,8 @@ BURN_MINT = declare.Figure(
 )
 
 
-@ROUNDS.register
-def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None = None) -> pd.DataFrame:
+@COIN_FLOWS.register
+def flows(frames: Frames, *, every: str | None = "round", base: Snapshot | None = None) -> pd.DataFrame:
     """Return what each round or period issues, mints and burns.
 
     Parameters
@@ -177,11 +177,11 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> bool((lf.economy.rounds(frames)["unexplained"] == 0).all())
+    >>> bool((lf.economy.flows(frames)["unexplained"] == 0).all())
     True
     """
-    ROUNDS.check(frames)
-    require_all_updates(frames, ROUNDS.name)
+    COIN_FLOWS.check(frames)
+    require_all_updates(frames, COIN_FLOWS.name)
     network = read_network(frames, base)
     rounds = network.rounds
     if every == "round":
@@ -193,7 +193,7 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
     values["opened_at"] = pd.to_datetime(pd.Series(opened, dtype="object"), utc=True, format="ISO8601").dt.as_unit("us")
     values["closed_at"] = from_microseconds([rounds.ended.get(number) for number in numbers])
     values["coin_price"] = amounts(rounds.price(number) for number in numbers)
-    return ROUNDS.build(frames, values, every=every)
+    return COIN_FLOWS.build(frames, values, every=every)
 
 
 @BURN_MINT.register

@@ -93,7 +93,7 @@ def _unit(subjects: Subjects) -> Rates:
 OF_REJECTED = ("day", "hour", "participant", "party")
 OF_REQUESTS = (*OF_REJECTED, "kind")
 PROVIDER, DATA = ("app provider",), ("data",)
-WEIGHTS, PROBLEMS = 'lf.activity.weights({frames}, every="1d")', "lf.cost.problems({frames})"
+WEIGHTS, PROBLEMS = 'lf.activity.weights({frames}, every="1d")', "lf.cost.invalid_values({frames})"
 SPEND = "lf.cost.spend({frames}{by})"
 MEASURES = (
     Measure(

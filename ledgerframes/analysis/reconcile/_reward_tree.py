@@ -163,7 +163,8 @@ def reward_tree(allowances: Iterable[Allowance], batch_size: int, *, sort: bool 
     Returns
     -------
     RewardTree
-        The hashes of each level, from the leaves to the root. Without allowances, there is one empty leaf.
+        The hashes of each level, from the leaves to the root. Without allowances, there is one empty leaf. Its
+        :meth:`RewardTree.proof` returns the proof of one party's reward.
 
     Raises
     ------

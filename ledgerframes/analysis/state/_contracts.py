@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis.arguments import Snapshot
-from ledgerframes.analysis.state._declarations import CONFIG, FEATURED, PROBLEMS, ROUNDS, SUPER_VALIDATORS
+from ledgerframes.analysis.state._declarations import CONFIG, FEATURED, IGNORED_CONTRACTS, ROUNDS, SUPER_VALIDATORS
 from ledgerframes.analysis.state._lifetimes import read_lifetimes
 from ledgerframes.analysis.state._snapshot import is_snapshot, snapshot_lifetimes
 from ledgerframes.analysis.state._tables import build, second_rights
@@ -72,7 +72,7 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     Notes
     -----
     Source: docs/facts.md#state-of-the-network. Contracts of other packages, or without the network's signature, do not count
-    (see :func:`problems`).
+    (see :func:`ignored_contracts`).
 
     Picture, by :func:`ledgerframes.plot`: Price of the coin [USD] over the time at which rounds open [UTC], and below it
     the price of traffic [USD per MB].
@@ -280,8 +280,8 @@ def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     return build(CONFIG, frames, base)
 
 
-@PROBLEMS.register
-def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
+@IGNORED_CONTRACTS.register
+def ignored_contracts(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the contracts that look like the network's but do not count, with the reasons.
 
     Parameters
@@ -329,19 +329,19 @@ def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> lf.state.problems(frames)["contract_id"].is_unique
+    >>> lf.state.ignored_contracts(frames)["contract_id"].is_unique
     True
     """
     if is_snapshot(frames):
         rows = snapshot_lifetimes(frames, base)
     else:
-        PROBLEMS.check(frames)
+        IGNORED_CONTRACTS.check(frames)
         assert isinstance(frames, Frames)
         rows = read_lifetimes(frames, base)
     rows["reason"] = rows["reason"].where(rows["reason"] != "", second_rights(rows))
     rows["coverage"] = rows["payload"].notna().astype("float64")
     rows = rows[rows["reason"] != ""].sort_values(["from", "contract_id"], ignore_index=True)
-    return PROBLEMS.build(frames if isinstance(frames, Frames) else None, {**rows})
+    return IGNORED_CONTRACTS.build(frames if isinstance(frames, Frames) else None, {**rows})
 
 
 def tables(frames: Snapshot, *, base: Snapshot | None = None) -> dict[str, pd.DataFrame]:

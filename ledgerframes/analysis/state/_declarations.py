@@ -108,8 +108,8 @@ CONFIG = declare.Figure(
     unit=UNIT,
     queries=_queries,
 )
-PROBLEMS = declare.Figure(
-    "state.problems",
+IGNORED_CONTRACTS = declare.Figure(
+    "state.ignored_contracts",
     caption="Contracts that do not count, or not fully",
     rows="One row per contract; sorted by start and contract.",
     columns=(

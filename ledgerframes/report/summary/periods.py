@@ -89,14 +89,14 @@ class Periods:
     @cached_property
     def rounds(self) -> pd.DataFrame | None:
         """Rewards of the rounds of the window, None without the network's state."""
-        return None if self.state is None else activity.rounds(self.after, rounds=self.state["rounds"])
+        return None if self.state is None else activity.rewards(self.after, rounds=self.state["rounds"])
 
     @cached_property
     def rounds_before(self) -> pd.DataFrame | None:
         """Rewards of the rounds of the period before, None if unknown."""
         if self.before is None or self.state is None or self.obstacle:
             return None
-        return activity.rounds(self.before, rounds=self.state["rounds"])
+        return activity.rewards(self.before, rounds=self.state["rounds"])
 
     @cached_property
     def rewards(self) -> Rewards | None:

@@ -59,7 +59,7 @@ def closed_round(records: list[tuple[str, int]], extra: dict[str, Any] | None = 
 
 def test_the_example() -> None:
     frames = closed_round([("A", 9_000_000), ("B", 2_996_000), ("C", 4_000)])
-    row = lf.activity.rounds(frames).set_index("round_number").loc[1]
+    row = lf.activity.rewards(frames).set_index("round_number").loc[1]
     assert (row["weight"], row["scheme"], row["is_partial"]) == (12_000_000, "traffic", False)
     assert (row["burn"], row["rate_per_mb"], row["threshold"]) == (4500, 750, Decimal("3.125"))
     assert row["to_issue"] == Decimal("54223.7442922375")
@@ -68,7 +68,7 @@ def test_the_example() -> None:
     assert row["amount"] + row["thresholded"] + row["unclaimed"] == row["to_issue"]
     assert row["threshold_bytes"] == 4167
     assert (row["opens_at"], row["closed_at"]) == (at(11), at(25))
-    parties = lf.activity.rounds(frames, by="party")
+    parties = lf.activity.rewards(frames, by="party")
     parties = parties[parties["round_number"] == 1]
     assert parties["party"].tolist() == ["A", "B", "C"]
     assert parties["amount"].tolist() == [6750, 2247, 0]
@@ -77,7 +77,7 @@ def test_the_example() -> None:
 
 
 def test_an_oversubscribed_round() -> None:
-    row = lf.activity.rounds(closed_round([("A", 300_000_000), ("B", 100_000_000)]), party="A").set_index("round_number").loc[1]
+    row = lf.activity.rewards(closed_round([("A", 300_000_000), ("B", 100_000_000)]), party="A").set_index("round_number").loc[1]
     assert row["rate_per_mb"] == Decimal("135.559360725")
     assert row["amount"] == Decimal("40667.8082175")
 
@@ -85,7 +85,7 @@ def test_an_oversubscribed_round() -> None:
 @pytest.mark.parametrize(("weight", "is_below"), [(4167, False), (4166, True)])
 def test_the_threshold_in_bytes_is_the_smallest_weight_that_is_paid(weight: int, is_below: bool) -> None:
     frames = closed_round([("A", 12_000_000 - weight), ("B", weight)])
-    row = lf.activity.rounds(frames, party="B").iloc[0]
+    row = lf.activity.rewards(frames, party="B").iloc[0]
     assert row["threshold_bytes"] == 4167
     assert row["below_threshold"] == is_below
     assert (row["amount"] == 0) == is_below
@@ -93,7 +93,7 @@ def test_the_threshold_in_bytes_is_the_smallest_weight_that_is_paid(weight: int,
 
 def test_equality_with_the_threshold_pays() -> None:
     rules = {"trafficPrice": "60.0", "rewardConfig": {**TRAFFIC, "appRewardCouponThreshold": "0.48"}}  # 3 coin
-    row = lf.activity.rounds(closed_round([("A", 4_000)], rules), party="A").set_index("round_number").loc[1]
+    row = lf.activity.rewards(closed_round([("A", 4_000)], rules), party="A").set_index("round_number").loc[1]
     assert (row["threshold"], row["allowance"], row["amount"]) == (3, 3, 3)
 
 
@@ -107,19 +107,19 @@ def test_equality_with_the_threshold_pays() -> None:
     ],
 )
 def test_rounds_without_rules_for_traffic_have_no_amounts(rules: dict[str, Any]) -> None:
-    rows = lf.activity.rounds(closed_round([("A", 9_000_000)], rules))
+    rows = lf.activity.rewards(closed_round([("A", 9_000_000)], rules))
     assert rows[["burn", "amount", "rate_per_mb", "unclaimed", "threshold_bytes"]].isna().all(axis=None)
     assert rows["weight"].tolist() == [1, 9_000_000, 1]
     assert rows["coverage"].tolist() == [0, 0, 0]
 
 
 def test_rounds_with_missing_records_have_no_amounts() -> None:
-    rows = lf.activity.rounds(closed_round([("A", 9_000_000)]))
+    rows = lf.activity.rewards(closed_round([("A", 9_000_000)]))
     assert rows["is_partial"].tolist() == [False, False, True]  # the last round is alive
     assert rows["amount"].isna().tolist() == [False, False, True]
     assert rows["coverage"].tolist() == [2 / 3] * 3
     late = [{**FINAL[0], "until": at(16), "status": "final"}, {**FINAL[0], "since": at(16), "status": "provisional"}]
-    rows = lf.activity.rounds(closed_round([("A", 9_000_000)], coverage=late))
+    rows = lf.activity.rewards(closed_round([("A", 9_000_000)], coverage=late))
     assert rows["is_partial"].tolist() == [False, True, True]
 
 
@@ -127,18 +127,18 @@ def test_a_part_of_the_requests_is_refused() -> None:
     frames = closed_round([("A", 9_000_000)])
     for part in (frames.where("verdicts", update_id="u"), closed_round([("A", 1)], window=None)):
         with pytest.raises(CoverageError, match="need the records of all requests") as caught:
-            lf.activity.rounds(part)
+            lf.activity.rewards(part)
         assert caught.value.missing == ("records of all requests",)
 
 
 def test_an_unknown_party_is_refused_with_near_ones() -> None:
     frames = closed_round([("exchange::1220aa", 5)])
     with pytest.raises(UsageError, match=r"Unknown party 'exchange::1220ab'\. Choose from exchange::1220aa"):
-        lf.activity.rounds(frames, party="exchange::1220ab")
+        lf.activity.rewards(frames, party="exchange::1220ab")
     with pytest.raises(UsageError, match="cannot group by='template'"):
-        lf.activity.rounds(frames, by="template")
+        lf.activity.rewards(frames, by="template")
     with pytest.raises(UsageError, match=r"cannot group by=\['party'\]\. Choose from"):
-        lf.activity.rounds(frames, by=["party"])  # type: ignore[arg-type]
+        lf.activity.rewards(frames, by=["party"])  # type: ignore[arg-type]
 
 
 def test_concentration_of_amounts() -> None:
@@ -165,7 +165,7 @@ def test_given_rounds_need_no_history() -> None:
     table = lf.state.rounds(frames)
     without = World().request("u", 17, records=[("A", 9_000_000)], round_number=1)
     without.request("v", 5, records=[("A", 1)], round_number=0)
-    rows = lf.activity.rounds(without.frames(), rounds=table)
+    rows = lf.activity.rewards(without.frames(), rounds=table)
     assert rows.set_index("round_number").loc[1, "amount"] == 6750
     assert not pd.isna(rows["threshold"].iloc[0])
 
@@ -175,12 +175,12 @@ def test_a_given_round_without_an_opening_time_is_no_row() -> None:
     table = lf.state.rounds(frames)
     given = pd.concat([table, table.tail(1).assign(round_number=99)], ignore_index=True)
     given.loc[len(table), "opens_at"] = pd.NaT
-    pd.testing.assert_frame_equal(lf.activity.rounds(frames, rounds=given), lf.activity.rounds(frames, rounds=table))
+    pd.testing.assert_frame_equal(lf.activity.rewards(frames, rounds=given), lf.activity.rewards(frames, rounds=table))
 
 
 def test_the_coverage_of_a_party_is_that_of_its_rounds() -> None:
     frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
-    every = lf.activity.rounds(frames, by="party")
-    rounds = lf.activity.rounds(frames)
+    every = lf.activity.rewards(frames, by="party")
+    rounds = lf.activity.rewards(frames)
     known = rounds.loc[rounds["round_number"].isin(every["round_number"]), "amount"].notna()
     assert set(every["coverage"]) == {known.mean()}

@@ -1,4 +1,4 @@
-"""Values that figures leave out."""
+"""Invalid values, which figures leave out."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def _queries(frames: Frames) -> list[Query]:
     return [_problems_query(_problems_of(frames))]
 
 
-PROBLEMS = declare.Figure(
-    "cost.problems",
+INVALID_VALUES = declare.Figure(
+    "cost.invalid_values",
     caption="Costs and times that cannot be right",
     rows="One row per table and column, even without such values; sorted as in :func:`ledgerframes.load_events`.",
     columns=(
@@ -41,8 +41,8 @@ COLUMNS = {
 }
 
 
-@PROBLEMS.register
-def problems(frames: Frames) -> pd.DataFrame:
+@INVALID_VALUES.register
+def invalid_values(frames: Frames) -> pd.DataFrame:
     """Return how many values sums, averages and percentiles leave out, and where.
 
     A negative cost counts as unknown in all figures, so the coverage falls. The envelopes of a request with a negative total
@@ -83,10 +83,10 @@ def problems(frames: Frames) -> pd.DataFrame:
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> bool((lf.cost.problems(day)["rows"] >= 0).all())
+    >>> bool((lf.cost.invalid_values(day)["rows"] >= 0).all())
     True
     """
-    PROBLEMS.check(frames)
+    INVALID_VALUES.check(frames)
     problems_of = _problems_of(frames)
     if problems_of:
         table = run(frames, _problems_query(problems_of)).set_index(["table", "column"]).loc[list(problems_of)].reset_index()
@@ -94,7 +94,7 @@ def problems(frames: Frames) -> pd.DataFrame:
         table = pd.DataFrame(columns=["table", "column", "rows", "rows_with_problem", "first_update_id"])
     counts, total = (table[name].to_numpy("int64") for name in ("rows_with_problem", "rows"))
     values = {**table, "problem": list(problems_of.values()), "rows": counts, "coverage": ratio(total - counts, total)}
-    return PROBLEMS.build(frames, values)
+    return INVALID_VALUES.build(frames, values)
 
 
 def _problems_of(frames: Frames) -> dict[tuple[str, str], str]:

@@ -41,15 +41,15 @@ SUMS = Query(
 )
 
 
-def queries_of_rounds(frames: Frames, **_: object) -> list[Query]:
+def queries_of_rewards(frames: Frames, **_: object) -> list[Query]:
     _require_all_requests(frames)
     return [SUMS]
 
 
-ROUNDS = declare.Figure(
-    "activity.rounds",
+REWARDS = declare.Figure(
+    "activity.rewards",
     caption="Rewards and activity weights of rounds",
-    answer=answers.of_rounds,
+    answer=answers.of_rewards,
     main_columns=("opens_at", "weight", "amount", "rate_per_mb", "is_partial"),
     rows="One row per round with records or within the frames' window; sorted by round and party.",
     by={
@@ -88,12 +88,12 @@ ROUNDS = declare.Figure(
     ),
     condition="with a known reward",
     unit="rounds of this result",
-    queries=queries_of_rounds,
+    queries=queries_of_rewards,
 )
 
 
-@ROUNDS.register
-def rounds(
+@REWARDS.register
+def rewards(
     frames: Frames,
     *,
     by: Literal["party"] | None = None,
@@ -175,12 +175,12 @@ def rounds(
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> rounds = lf.activity.rounds(frames)
-    >>> bool(rounds["round_number"].is_monotonic_increasing)
+    >>> rewards = lf.activity.rewards(frames)
+    >>> bool(rewards["round_number"].is_monotonic_increasing)
     True
     """
     by = "party" if party is not None else by
-    ROUNDS.check(frames, by)
+    REWARDS.check(frames, by)
     _require_all_requests(frames)
     table = _round_table(frames, rounds, base)
     require_sum_of_weights(frames)
@@ -192,7 +192,7 @@ def rounds(
     results = [_totals(row) for _, row in table.iterrows()]
     rows = _rows(table, results, by_party)
     if by is None:
-        return ROUNDS.build(frames, rows | {"weight": table["weight"]})
+        return REWARDS.build(frames, rows | {"weight": table["weight"]})
     return _per_party(frames, rows, table, results, _of_party(by_party, party))
 
 
@@ -286,4 +286,4 @@ def _per_party(
     values["below_threshold"] = pd.Series(below, dtype="boolean")
     known = _known_share([results[index] for index in {*indexes}])
     values["coverage"] = pd.Series(known, by_party.index, "float64")
-    return ROUNDS.build(frames, values, "party")
+    return REWARDS.build(frames, values, "party")
