@@ -31,6 +31,7 @@ html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_copyright = False  # the project names no holder
 SAMPLE = Path(__file__).parents[1] / "build" / "sample"  # reports of the sandbox, which `make docs` publishes
 html_extra_path = [str(SAMPLE)] if SAMPLE.is_dir() else []
 
@@ -59,6 +60,7 @@ NAMES = {
     '<div class="output_html rendered_html output_subarea': '<div tabindex="0" class="output_html rendered_html output_subarea',
     "<th></th>": "<td></td>",  # the corner of a frame is no heading
 }
+CITATION = re.compile(r"(?<!`)\bdocs/([\w-]+)\.md(?:#([\w-]+))?")
 ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
 
 
@@ -69,6 +71,7 @@ def setup(app: Sphinx) -> None:
 
     write()
     app.connect("source-read", change_page)
+    app.connect("autodoc-process-docstring", link_citations)
     app.connect("build-finished", name_parts)
 
 
@@ -85,6 +88,18 @@ def change_page(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] += navigation(source[0])
         if (SAMPLE / "sample").is_dir():
             source[0] = source[0].replace("\n\n", SAMPLE_LINK, 1)
+
+
+def link_citations(app: Sphinx, kind: str, name: str, documented: object, options: object, lines: list[str]) -> None:
+    """Turn the citations of a docstring, such as docs/facts.md#versions, into links from the pages of the reference."""
+    lines[:] = [CITATION.sub(citation_link, line) for line in lines]
+
+
+def citation_link(citation: re.Match[str]) -> str:
+    """Return the link to the section or page that a docstring cites, with its name in words."""
+    page, anchor = citation.groups()
+    address = f"../{page}.html#{anchor}" if anchor else f"../{page}.html"
+    return f"`{(anchor or page).replace('-', ' ')} <{address}>`__"
 
 
 def name_parts(app: Sphinx, error: Exception | None) -> None:

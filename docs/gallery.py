@@ -31,7 +31,9 @@ INTRODUCTION = """\
 # Gallery
 
 {py:func}`lf.plot <ledgerframes.plot>` draws any of these results on new axes, or on those of `ax=`. `lf.show(result)` draws it
-with its sentence and its table.
+with its sentence and its table. Below each picture are the last lines of its example. They need `import ledgerframes as lf`
+and a connection, such as `net = lf.connect("sandbox", events=400, days=1)`. Each analysis has a whole example on the page of
+its module.
 """
 SMALL, LARGE = "events=400, days=1", "events=2000, days=8"  # the sandbox of examples, and one that fills a picture
 # The scheme of the root also makes the canvas of the page dark. That of the body would leave black text on white paper.
@@ -40,6 +42,7 @@ STYLE = """\
 body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif; }
 pre { overflow-x: auto; padding: .6rem .8rem; border: 1px solid #8884; border-radius: 4px; font-size: .85em; }
 table { border-collapse: collapse; font-size: .85em; } th, td { padding: .25rem .6rem; border-bottom: 1px solid #8883; }
+nav a { color: inherit; }
 .anchor-link, .jp-InputPrompt, .jp-OutputPrompt, .prompt { display: none; } div.output_subarea, div.table { overflow-x: auto; }
 """
 
@@ -106,7 +109,8 @@ def rendered_page(title: str, body: str) -> str:
     from ledgerframes.texts.control_characters import escape_html
 
     head = f'<meta charset="utf-8"><title>{escape_html(title)}</title><style>{STYLE}</style>'
-    return f'<!doctype html><html lang="en"><head>{head}</head><body><main>{body}</main></body></html>'
+    back = '<nav><a href="../notebooks.html">All notebooks</a></nav>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{back}<main>{body}</main></body></html>'
 
 
 if __name__ == "__main__":

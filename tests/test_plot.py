@@ -779,6 +779,13 @@ def test_one_party_is_singular():
     assert any("Among 1 party with activity" in text.get_text() for text in ax.texts)
 
 
+def test_a_curve_with_an_unknown_share_says_no_share_of_the_largest_party():
+    frame = result("activity.lorenz")(4)
+    assert any(" has " in text for text in texts_of(plot(frame, picture="activity.lorenz")))
+    frame.loc[2, "cumulative_share"] = None
+    assert not any(" has " in text for text in texts_of(plot(frame, picture="activity.lorenz")))
+
+
 def test_one_observation_of_votes_has_the_day_around_it():
     ax = plot(result("votes.price")(1), picture="votes.price")
     first, last = ax.get_xlim()

@@ -130,6 +130,10 @@ def test_a_name_hides_no_forecast():
     points = line.get_transform().transform(line.get_xydata())
     assert not any(box.contains(*point) for point in points for box in boxes)
     assert not boxes[0].overlaps(boxes[1])
+    ends = [each.get_window_extent(renderer) for each in ax.lines if each.get_linestyle() in ("--", ":")]
+    assert len(ends) == 2
+    inner = [box.padded(-3) for box in boxes]  # a text can end at its own line
+    assert not any(end.overlaps(box) for end in ends for box in inner), "a line crosses no text"
 
 
 def spikes(at, rows=168):

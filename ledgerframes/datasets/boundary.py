@@ -9,6 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from ledgerframes.errors import DecodeError
+from ledgerframes.texts.representation import capitalize
 
 # What msgspec, Arrow and Python raise for bytes that no column can contain. Errors of the program, such as a wrong name, are
 # not among them.
@@ -47,7 +48,7 @@ def decode_error(error: Exception, endpoint: str, *, line: int = 0, body: bytes 
     elif isinstance(error, msgspec.DecodeError | UnicodeError):
         start = bytes(body[:60]).decode("utf-8", "replace")
         step = "Fetch it again." if line else "Check that the URL is the API's own."
-        subject = source[0].upper() + source[1:] if line else f"The {source}"
+        subject = capitalize(source) if line else f"The {source}"
         message = f"{subject} is not JSON ({error}) and starts with {start!r}. {step}"
     else:
         reason = (

@@ -202,7 +202,7 @@ def activity_lorenz(chart: Chart) -> None:
     c.annotate(ax, "all equal", (NAMED, NAMED), (-4, 4), "data", ha="right")
     c.annotate(ax, "activity", (NAMED, middle), (4, 4 if middle < NEAR_AXIS else -10), "data")
     chart.set_height(5)
-    largest = f"{r.label(frame['party'].iloc[-1])} has {r.percent(1 - y[-2])}"
+    largest = "" if np.isnan(y[-2]) else f"{r.label(frame['party'].iloc[-1])} has {r.percent(1 - y[-2])}"
     among = f"Among {pluralize(len(frame), 'party')} with activity"
     return chart.show_titles("Distribution of activity over parties", among, largest)
 

@@ -38,7 +38,7 @@ def cost_anatomy(chart: Chart) -> None:
     """
     ax, frame = chart.ax, chart.frame
     envelopes = frame[frame["part"].isin(["envelope", "unassigned"])]
-    texts = [f"{position}   {r.label(text)}" for position, text in zip(envelopes["position"], envelopes["label"], strict=True)]
+    texts = [f"{position}: {r.label(text)}" for position, text in zip(envelopes["position"], envelopes["label"], strict=True)]
     labels, costs = r.group_remaining(texts, r.numbers(envelopes["traffic_cost"]), MAX_ENVELOPES)
     if len(costs) == 0 or np.isnan(costs).all():
         return chart.show_message("The cost of this transaction is unknown.")
@@ -195,7 +195,8 @@ def cost_runway(chart: Chart) -> None:
     largest = float(np.nanmax([*high, *middle, 0])) or 1.0
     ax.set_ylim(0, largest * 1.35)
     label_ends(ax)
-    lines = ((low, "low end of the band", 0.9), (middle, "end at mean burn", 0.8))
+    # The earlier line is the lower one and its text ends there, so that no line crosses a text.
+    lines = ((low, "low end of the band", 0.8), (middle, "end at mean burn", 0.9))
     ends = [_mark_end(chart, times, *each) for each in lines]
     c.bytes_axis(ax.yaxis, largest, "Traffic balance")
     chart.show_times(times[0] - 1 / 24, max(times[-1], times[0] + 1 / 24), "Time (UTC)")
@@ -210,7 +211,9 @@ def _mark_end(chart: Chart, times: r.Numbers, balances: r.Numbers, text: str, he
     if not len(dry):
         return False
     end = chart.frame["hour"].iloc[dry[0]]
-    style = "--" if text.startswith("low") else ":"
+    style, alignment = ("--", "right") if text.startswith("low") else (":", "center")
     chart.ax.axvline(times[dry[0]], ymax=height, color=c.color(1), linewidth=1, linestyle=style)
-    c.label_point(chart.ax, f"{text}, {end:%d %b %H:%M}", (times[dry[0]], height * chart.ax.get_ylim()[1]), 2)
+    c.label_point(
+        chart.ax, f"{text}, {end:%d %b %H:%M}", (times[dry[0]], height * chart.ax.get_ylim()[1]), 2, horizontalalignment=alignment
+    )
     return True

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from matplotlib.backend_bases import RendererBase
     from matplotlib.text import Annotation
 
+Alignment = Literal["left", "center", "right"]
 GAP = 2  # printer's points between a text and an end of the axes
 
 
@@ -16,14 +17,18 @@ GAP = 2  # printer's points between a text and an end of the axes
 def point_label() -> type[Annotation]:
     """Return the class of texts above points, which needs matplotlib.
 
-    A text starts or ends at its point where half of it would leave the axes. Axes have their width only when they are drawn,
-    and a page has the same ones in two widths.
+    A text starts or ends at its point where it would leave the axes. Axes have their width only when they are drawn, and a
+    page has the same ones in two widths.
     """
     from matplotlib.text import Annotation, Text
 
     class PointLabel(Annotation):
+        def __init__(self, *arguments: Any, horizontalalignment: Alignment = "center", **style: Any) -> None:
+            super().__init__(*arguments, **style)
+            self.preferred_alignment = horizontalalignment
+
         def update_positions(self, renderer: RendererBase) -> None:  # called before a text is measured or drawn
-            self.set_horizontalalignment("center")
+            self.set_horizontalalignment(self.preferred_alignment)
             super().update_positions(renderer)
             box, axes = Text.get_window_extent(self, renderer), self.axes.bbox  # type: ignore[union-attr]
             gap = renderer.points_to_pixels(GAP)

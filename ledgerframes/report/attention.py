@@ -99,4 +99,4 @@ def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str], *, has_ot
     if has_others:
         return f"{len(findings):,} of them {'is' if len(findings) == 1 else 'are'} on {names}, as the weekly report says."
     subject = "It is" if len(findings) == 1 else "They are"
-    return f"{subject} not on the subject of this page but on {names}, and the weekly report says what to do."
+    return f"{subject} on {names}. The weekly report says what to do."

@@ -20,6 +20,15 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else re.sub('(?<=[^aeiou])y$', 'ie', noun) + 's'}"
 
 
+def capitalize(text: str) -> str:
+    """Return a text with a capital letter at its start, and the rest as it is.
+
+    >>> capitalize("buy traffic before noon UTC")
+    'Buy traffic before noon UTC'
+    """
+    return f"{text[0].upper()}{text[1:]}"
+
+
 def describe_length(length: timedelta | None) -> str:
     """Return the length of a window in the longest unit that divides it.
 

@@ -61,6 +61,23 @@ def test_the_site_links_each_notebook_with_its_outputs() -> None:
     assert text.count("Sections: ") == len(names)
 
 
+def test_a_notebook_with_its_outputs_leads_back_to_the_site(gallery: ModuleType) -> None:
+    assert '<a href="../notebooks.html">' in gallery.rendered_page("page", "")
+
+
+def test_the_gallery_says_what_its_calls_need() -> None:
+    introduction = page("gallery.md").partition("\n## ")[0]
+    assert "`import ledgerframes as lf`" in introduction
+    assert "`net = lf.connect(" in introduction
+
+
+def test_a_citation_is_a_link_on_the_pages_of_the_reference() -> None:
+    lines = ["Source: verdicts (docs/facts.md#traffic-fields).", "``docs/facts.md#versions``", "See docs/uncertainty.md."]
+    CONF["link_citations"](None, "function", "", None, None, lines)
+    link = "`traffic fields <../facts.html#traffic-fields>`__"
+    assert lines == [f"Source: verdicts ({link}).", "``docs/facts.md#versions``", "See `uncertainty <../uncertainty.html>`__."]
+
+
 @needs_browser
 @pytest.mark.parametrize("is_dark", [False, True])
 def test_an_output_is_readable_in_both_themes(tmp_path: Path, gallery: ModuleType, is_dark: bool) -> None:

@@ -39,11 +39,13 @@ def sentence_on_delays(stored: Stored) -> str:
         expected += Fraction(hits, trials) if trials else 0
     waited = sum((added for _, added in victims.values()), timedelta(0))
     noun, them = ("request", "it") if len(culprits) == 1 else ("requests", "them")
-    text = f"{len(victims):,} others probably waited for {them}, {seconds(waited)} s in total."
     mean = float(expected)
     tail = 1 - sum(math.exp(count * math.log(mean) - mean - math.lgamma(count + 1)) for count in range(len(victims)) if mean)
-    verdict = " So many are no surprise." if victims and mean and tail > 0.05 else ""
-    return f"{len(culprits):,} {noun} timed out. {text} Chance alone explains {mean:.1f} of them.{verdict}"
+    is_chance = victims and mean and tail > 0.05
+    waiting = "may have waited" if is_chance else "probably waited"
+    text = f"{len(victims):,} others {waiting} for {them}, {seconds(waited)} s in total."
+    verdict = ", so this number is no surprise" if is_chance else ""
+    return f"{len(culprits):,} {noun} timed out. {text} Chance alone explains {mean:.1f} of them{verdict}."
 
 
 def confirmers_of(stored: Stored) -> dict[str, set[str]]:

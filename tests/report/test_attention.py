@@ -57,11 +57,9 @@ def test_a_page_has_the_findings_that_it_shows_and_the_number_of_the_others() ->
     assert attention["elsewhere"] == "1 of them is on requests, as the weekly report says."
     none = describe_attention(found_of(("hour", "requests"), ("day", "unknown costs")), HEADINGS)
     assert none["findings"] == []
-    assert none["elsewhere"] == (
-        "They are not on the subject of this page but on requests and unknown costs, and the weekly report says what to do."
-    )
+    assert none["elsewhere"] == "They are on requests and unknown costs. The weekly report says what to do."
     one = describe_attention(found_of(("hour", "requests")), HEADINGS)
-    assert one["elsewhere"] == "It is not on the subject of this page but on requests, and the weekly report says what to do."
+    assert one["elsewhere"] == "It is on requests. The weekly report says what to do."
     nothing = describe_attention(found_of(), dict.fromkeys(MEASURES[1:], "Everything else"))
     assert nothing["elsewhere"] == ""
 

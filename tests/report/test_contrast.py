@@ -21,7 +21,7 @@ from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _coverage, _reconcile, _rewards, _state, _transfers
 from ledgerframes.plots._canvas import STYLE as STYLE_FILE
 from ledgerframes.report.page import TEMPLATES
-from ledgerframes.report.pictures import COLORS, DARK_DATA, DARK_STYLE, INKS, LIGHT_STYLE
+from ledgerframes.report.pictures import COLORS, DARK_DATA, DARK_NAMES, DARK_STYLE, INKS, LIGHT_STYLE
 
 STYLE = (TEMPLATES / "report.css").read_text(encoding="utf-8")
 THEMES = ("light", "dark", "print")
@@ -75,6 +75,18 @@ def test_texts_and_axes_of_pictures_can_be_read(style: str) -> None:
     assert colors.keys() == {name for name, _ in COLORS.values()}
     assert min(contrast(colors[name], colors["paper"]) for name in ("title", "text")) >= 4.5
     assert contrast(colors["axis"], colors["paper"]) >= 3
+
+
+@pytest.mark.parametrize(("ink", "paper"), [("#000000", "#ffffff"), ("#cccccc", "#1f1f1f"), ("#e0e0e0", "#111111")])
+def test_names_beside_series_can_be_read_in_notebooks(ink: str, paper: str) -> None:
+    style = (TEMPLATES / "answer.css").read_text(encoding="utf-8")
+    assert {name for name, _ in COLORS.values()} <= set(re.findall(r"--(\w+):", style)), "an unknown color is black"
+    mixes = re.findall(r"--(\w+_text): color-mix\(in srgb, (#\w+) (\d+)%, currentColor\)", style)
+    assert {name for name, *_ in mixes} == {name for name, _ in DARK_NAMES.values()}
+    for name, color, percent in mixes:
+        share = int(percent) / 100
+        mixed = share * np.array(to_rgb(color)) + (1 - share) * np.array(to_rgb(ink))
+        assert contrast(to_hex(mixed), paper) >= 4.5, name
 
 
 def test_data_of_pictures_can_be_seen_on_both_papers() -> None:

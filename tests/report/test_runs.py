@@ -153,3 +153,19 @@ def test_a_notebook_that_is_not_there(net: Network, tmp_path: Path) -> None:
     (tmp_path / "verdicts.ipynb").write_text("{}")
     with pytest.raises(UsageError, match="has the name of the report verdicts"):
         run_report(str(tmp_path / "verdicts.ipynb"), net=net, out=tmp_path, since=SINCE, until=UNTIL)
+
+
+@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.parametrize(("subjects", "are_together"), [(("Monday", "Monday"), True), (("Monday", "Tuesday"), False)])
+def test_the_overview_says_that_findings_on_one_subject_are_together(
+    net: Network, tmp_path: Path, small: Small, subjects: tuple[str, str], are_together: bool
+) -> None:
+    small("x = 1")
+    result = run_report("small", net=net, out=tmp_path, since=SINCE, until=UNTIL)
+    path = result.page_path.with_name("run.json")
+    findings = [{"text": f"{subject}: {number} was unusual."} for number, subject in enumerate(subjects)]
+    attention = {"summary": "9 figures were compared: 2 findings.", "findings": findings, "others": 0, "elsewhere": ""}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"attention": attention}))
+    page = render_overview(tmp_path, pd.Timestamp("2026-11-09", tz="UTC").to_pydatetime())
+    assert "2 findings." in page
+    assert ("Those on one subject are together." in page) == are_together

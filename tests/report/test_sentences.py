@@ -105,7 +105,7 @@ def sentence_on_waste(stored: Stored, total: int) -> str:
     rejected = [update_id for update_id in stored.ids if stored.result(update_id) == REJECTED]
     wasted = stored.cost_of(rejected)
     late = stored.cost_of(update_id for update_id in rejected if latency_of(stored.verdicts[update_id]) >= TIMEOUT)
-    cause = "timed out" if late > wasted - late else "failed fast, as by contention"
+    cause = "timed out" if late > wasted - late else "failed fast, as in contention"
     share = percent(wasted, total)
     guess = f"Judged by the latency alone, most of it {cause}."
     return f"Rejected requests have a known cost of {size_of(wasted)}, {share} of all. {guess}"

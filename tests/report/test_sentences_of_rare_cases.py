@@ -159,10 +159,18 @@ def test_victims_of_a_short_window_have_no_expected_number() -> None:
     assert lf.show(lf.verdict.head_of_line(frames)).statement == f"{text} {unknown}"
 
 
-@pytest.mark.parametrize(("victims", "verdict"), [(4, " So many are no surprise."), (9, ""), (0, "")])
-def test_victims_that_chance_explains_are_no_surprise(victims: int, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("victims", "waiting", "verdict"),
+    [
+        (4, "4 others may have waited", ", so this number is no surprise"),
+        (9, "9 others probably waited", ""),
+        (0, "0 others probably waited", ""),
+    ],
+)
+def test_victims_that_chance_explains_are_no_surprise(victims: int, waiting: str, verdict: str) -> None:
     row = {"reason": None, "victims": victims, "expected_victims": 3.0, "added": timedelta(seconds=19)}
-    assert of_head_of_line(pd.DataFrame([row])).endswith(f"in total. Chance alone explains 3.0 of them.{verdict}")
+    text = f"1 request timed out. {waiting} for it, 19.0 s in total. Chance alone explains 3.0 of them{verdict}."
+    assert of_head_of_line(pd.DataFrame([row])) == text
 
 
 @pytest.mark.parametrize(
@@ -172,7 +180,7 @@ def test_medians_of_groups_have_a_verdict(slower: float, verdict: str) -> None:
     early: list[Request] = [("ACCEPTED", 1 + n / 100, timedelta(minutes=n), 10) for n in range(30)]
     late: list[Request] = [(result, latency + slower, HOUR + at, cost) for result, latency, at, cost in early]
     text = lf.show(lf.verdict.latency(made_of(early + late), by="hour")).statement
-    assert text == f"The median of 2 groups is from 1.14 s to {1.14 + slower:.2f} s. {verdict}"
+    assert text == f"The medians of 2 groups range from 1.14 s to {1.14 + slower:.2f} s. {verdict}"
 
 
 def test_the_largest_providers_include_ties() -> None:

@@ -18,7 +18,7 @@ LARGEST_PAYERS = 5
 LARGEST_KINDS = 3
 NOUNS = {"party": "party", "verdict_result": "verdict", "label": "label", "era": "era", "user_id": "user"}
 OVERLAPPING = {"party", "label"}  # columns of groups that can share a request
-CAUSES = {"contention": "failed fast, as by contention", "timeout": "timed out"}
+CAUSES = {"contention": "failed fast, as in contention", "timeout": "timed out"}
 
 
 def of_spend(result: pd.DataFrame) -> str:

@@ -117,3 +117,8 @@ def balance_of(balance: TrafficBalance | pd.DataFrame, frames: Frames, participa
         raise UsageError(f"balance= has balances of {participant!r} on several synchronizers: {domains}. Pass the rows of one.")
     (row,) = latest.to_dict("records")
     return TrafficBalance(int(row["balance"]), row["observed_at"].to_pydatetime())
+
+
+def describe_purchase(end: datetime) -> str:
+    """Return before when to buy traffic, for a balance that ends then."""
+    return f"buy traffic before {end:%Y-%m-%d %H:%M} UTC"

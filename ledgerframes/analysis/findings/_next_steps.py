@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ledgerframes.analysis.cost.traffic_balance import describe_purchase
 from ledgerframes.analysis.findings._measures import (
     COST,
     EARLY,
@@ -22,7 +23,7 @@ from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, REWARDS
 from ledgerframes.frames import Frames
 from ledgerframes.texts.control_characters import escape_control
-from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.representation import capitalize, pluralize
 
 OF_DATA = {
     NOT_IN_STORE: "Load these hours with ledgerframes sync events, and look again.",
@@ -60,7 +61,7 @@ def next_step_of(row: Any, frames: Frames) -> str:
     if row.what in OF_DATA:
         return OF_DATA[row.what]
     if row.what == BALANCE:
-        return f"Buy traffic before {row.until:%Y-%m-%d %H:%M} UTC."
+        return f"{capitalize(describe_purchase(row.until))}."
     if row.what == ONE_COST:
         payer = f"participant {escape_control(row.payer)}" if isinstance(row.payer, str) else "its participant"
         return f"Ask {payer} what it was for."

@@ -26,6 +26,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.usual_ranges import MIN_WEEKS
 from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.texts.representation import capitalize
 from ledgerframes.values.windows import iso
 
 MISSING_TIME = "lf.reconcile.coverage({frames})"
@@ -70,7 +71,7 @@ def describe(row: Any, weeks: int) -> str:
     """Return the sentence of a finding, with its value and the usual range."""
     before = f"the {weeks} weeks before"
     text = _of_one_request(row, before) if row.what == ONE_COST else f"{_statement(row, before)}{describe_effect(row)}"
-    return f"{text[0].upper()}{text[1:]}"
+    return capitalize(text)
 
 
 def _statement(row: Any, before: str) -> str:

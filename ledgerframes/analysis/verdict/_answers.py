@@ -96,7 +96,7 @@ def of_latency(result: pd.DataFrame) -> str:
     ends = f"{_seconds(fastest['p50'])} s to {_seconds(slowest['p50'])} s"
     is_chance = fastest["p50_high"] >= slowest["p50_low"]
     verdict = "Chance can explain the difference" if is_chance else "The intervals of these two do not overlap"
-    return f"The median of {pluralize(len(known), 'group')} is from {ends}. {verdict}."
+    return f"The medians of {len(known):,} groups range from {ends}. {verdict}."
 
 
 def _percentiles_of_all(result: pd.DataFrame) -> str:
@@ -169,9 +169,10 @@ def of_head_of_line(result: pd.DataFrame) -> str:
     if not culprits:
         return timed_out
     waited = printing.duration(round(result["added"].dt.total_seconds().sum() * MICROSECONDS))
-    waiting = f"{victims:,} other{'s' * (victims != 1)} probably waited"
+    is_chance = bool(victims) and not pd.isna(expected) and poisson_tail(victims, expected) > LEVEL
+    waiting = f"{victims:,} other{'s' * (victims != 1)} {'may have' if is_chance else 'probably'} waited"
     others = f"{waiting} for {'it' if culprits == 1 else 'them'}, {waited} in total."
     if pd.isna(expected):
         return f"{timed_out} {others} The window is too short to say how many of them chance explains."
-    verdict = " So many are no surprise." if victims and poisson_tail(victims, expected) > LEVEL else ""
-    return f"{timed_out} {others} Chance alone explains {expected:.1f} of them.{verdict}"
+    verdict = ", so this number is no surprise" if is_chance else ""
+    return f"{timed_out} {others} Chance alone explains {expected:.1f} of them{verdict}."

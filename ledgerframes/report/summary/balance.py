@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
+from ledgerframes.analysis.cost.traffic_balance import TrafficBalance, describe_purchase
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -17,7 +17,7 @@ from ledgerframes.report.key_figure import BALANCE, OWN_COST
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.statistics import printing
-from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.representation import capitalize, pluralize
 
 SOON = timedelta(days=7)
 LONG = "more than a year"
@@ -163,10 +163,10 @@ def cases_of(row: Any) -> str:
 def time_to_buy(row: Any) -> str:
     """Return before when to buy traffic, empty if the balance lasts more than a year."""
     end = row.runs_dry_middle if pd.isna(row.factor) else row.runs_dry_first
-    return "" if pd.isna(end) else f"buy traffic before {end:%Y-%m-%d %H:%M} UTC"
+    return "" if pd.isna(end) else describe_purchase(end)
 
 
 def _step(row: Any, end: pd.Timestamp) -> str:
     soon = " The earliest of these ends is within 7 days." if end - row.balance_at <= SOON else ""
     step = time_to_buy(row)
-    return f"{soon} {step[0].upper()}{step[1:]}." if step else soon
+    return f"{soon} {capitalize(step)}." if step else soon
