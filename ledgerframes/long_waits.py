@@ -94,6 +94,11 @@ class NotebookLine:
         else:
             self._handle.update({"text/plain": line}, raw=True)
 
+    def clear(self) -> None:
+        """Show nothing any more."""
+        if self._handle is not None:
+            self._handle.update({"text/plain": ""}, raw=True)
+
     def flush(self) -> None:
         """Do nothing, because a text is shown at once."""
 

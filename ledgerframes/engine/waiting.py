@@ -48,3 +48,5 @@ def _show_progress(connection: DuckDBPyConnection, future: Future[T]) -> None:
     with tqdm(total=100, desc="Query", unit="%", leave=False, file=output, disable=not is_bar_seen()) as bar:
         while not wait([future], POLL_SECONDS).done:
             bar.update(max(connection.query_progress() - bar.n, 0))
+    if isinstance(output, NotebookLine):  # a bar that ends leaves its last text there
+        output.clear()

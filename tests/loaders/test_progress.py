@@ -6,12 +6,14 @@ import math
 import re
 import sys
 from pathlib import Path
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.engine import waiting
 from ledgerframes.loaders import progress
 from ledgerframes.loaders.progress import Progress
 
@@ -56,6 +58,14 @@ def test_a_load_ends_with_the_number_of_its_rows(at_once: None, cell: list[str],
     with Progress("events (mainnet)", 1.0, "h", None) as bar:
         bar.count(rows=rows, chunks=1)
     assert cell[-1] == f"Fetched events (mainnet): {text} in 1 chunk, 0 s."
+
+
+def test_a_query_leaves_no_bar_below_its_cell(cell: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "DELAY", 0)
+    connection: Any = SimpleNamespace(query_progress=lambda: 50.0)
+    waiting.run_with_progress(connection, lambda: sleep(0.5))
+    assert cell[0].startswith("Query: ")
+    assert cell[-1] == ""
 
 
 @pytest.mark.filterwarnings("error")
