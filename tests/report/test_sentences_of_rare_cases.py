@@ -13,7 +13,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.analysis.cost._compare import COMPARE
-from ledgerframes.analysis.economy._answers import of_burn_mint, of_rounds
+from ledgerframes.analysis.economy._answers import of_burn_mint, of_flows
 from ledgerframes.analysis.verdict._answers import of_head_of_line, of_waited_for
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
@@ -275,7 +275,7 @@ def test_unknown_amounts_of_coin_are_not_zero() -> None:
     row = {"issued_app": Decimal(1), "issued_validator": None, "issued_sv": Decimal(2), "traffic_bought": 7}
     rows = pd.DataFrame([row, {**row, "issued_sv": None}]).astype({"traffic_bought": "Int64"})
     issued = "2.00 coin for apps, an unknown amount of coin for validators, at least 2.00 coin for super validators"
-    assert of_rounds(rows) == f"2 periods issued {issued}. Traffic bought in them: 14 bytes."
+    assert of_flows(rows) == f"2 periods issued {issued}. Traffic bought in them: 14 bytes."
 
 
 def test_no_rows_of_a_total_say_nothing() -> None:
