@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from virtual_clock import VirtualClock
 
 from ledgerframes import gc_pause, network
 from ledgerframes.api import host_rates
-from ledgerframes.sandbox import faults, sandbox, world
+from ledgerframes.loaders import progress
+from ledgerframes.sandbox import sandbox, world
 from ledgerframes.texts import hidden_tokens
 
 DATA = Path(__file__).parent / "data"
@@ -91,7 +93,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
     """Waits take no time, and no time passes without one, also in the sandbox."""
     virtual = VirtualClock()
     monkeypatch.setattr(host_rates, "clock", virtual)
-    monkeypatch.setattr(faults, "monotonic", virtual.now)
+    monkeypatch.setattr(time, "monotonic", virtual.now)
     return virtual
 
 
@@ -120,6 +122,13 @@ def first_loads(tmp_path_factory: pytest.TempPathFactory) -> FirstLoads:
     directory = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "first_loads"
     directory.mkdir(exist_ok=True)
     return FirstLoads(directory)
+
+
+@pytest.fixture
+def shown_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show progress without a delay, of loads that take no time."""
+    monkeypatch.setattr(progress, "DELAY", 0)
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
 
 
 @pytest.fixture

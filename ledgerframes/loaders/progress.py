@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import threading
-from time import monotonic
+import time
 from typing import TextIO
 
 from ledgerframes.long_waits import NotebookLine, is_bar_seen, is_notebook, say
@@ -44,8 +44,8 @@ class Progress:
         self._max_length = self._columns - numbers - BAR_WIDTH - TIMES_WIDTH
         self._bar_format = f"{{desc}}: {count} {unit} {tail}"
         self._has_lines = visible is None
-        self._last_line = monotonic()
-        self._start = monotonic()
+        self._last_line = time.monotonic()
+        self._start = time.monotonic()
         self._visible = is_bar_seen() if visible is None else visible
         self._output: NotebookLine | TextIO = NotebookLine() if is_notebook() else sys.stderr
         self._rows = self._chunks = 0
@@ -83,18 +83,18 @@ class Progress:
 
     def _write_line(self) -> None:
         """Write a line now and then where no bar is visible."""
-        if self._visible or not self._has_lines or monotonic() - self._last_line < SECONDS_BETWEEN_LINES:
+        if self._visible or not self._has_lines or time.monotonic() - self._last_line < SECONDS_BETWEEN_LINES:
             return
-        self._last_line = monotonic()
+        self._last_line = time.monotonic()
         whole = f" of {self._total:,.0f}" if self._total else ""
-        say(f"Fetching {self._subject}: {self._amount:,.0f}{whole} {self._unit}, {monotonic() - self._start:,.0f} s.")
+        say(f"Fetching {self._subject}: {self._amount:,.0f}{whole} {self._unit}, {time.monotonic() - self._start:,.0f} s.")
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
         self._bar.close()
-        seconds = monotonic() - self._start
+        seconds = time.monotonic() - self._start
         if self._visible and seconds >= DELAY:
             self._output.write(f"\r{self._summary(error_type is None, seconds)}\n")
             self._output.flush()

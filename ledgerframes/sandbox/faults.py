@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from itertools import count
-from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -225,7 +224,7 @@ class FaultMiddleware:
         if not self._faults.limit_requests:
             return 0
         with self._lock:
-            now = monotonic()
+            now = time.monotonic()
             if now >= self._window_start + self._faults.limit_seconds:
                 self._window_start, self._window_requests = now, 0
             self._window_requests += 1

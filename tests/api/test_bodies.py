@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import httpx
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.api import bodies
 from ledgerframes.api.transport import Transport
 from ledgerframes.errors import DecodeError, HostUnreachableError, ResponseLimitError
 from ledgerframes.settings import Limits
@@ -55,7 +55,7 @@ def test_a_response_beyond_its_bytes_is_refused(encoding: str) -> None:
 
 def test_a_response_that_drips_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(0, 10_000, 30))
-    monkeypatch.setattr(bodies.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
     with pytest.raises(ResponseLimitError, match="within 2 minutes"):
         net(lambda _: streamed(b'{"events":[]}', 1), max_response_minutes=2).history.events()
 
@@ -123,7 +123,7 @@ def test_the_error_of_a_download_is_read_within_the_limits_of_a_response(tmp_pat
 
 def test_a_download_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(0, 10_000_000, 60))
-    monkeypatch.setattr(bodies.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
     with pytest.raises(ResponseLimitError, match="max_download_minutes="):
         net(lambda _: streamed(b"z" * 50_000_000, 100_000), max_download_minutes=5).history.bulk_download(KEY, tmp_path / "x")
 

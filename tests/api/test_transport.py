@@ -17,7 +17,6 @@ import pytest
 from virtual_clock import VirtualClock
 
 import ledgerframes as lf
-from ledgerframes.api import host_rates
 from ledgerframes.api.certificates import _cached_context
 from ledgerframes.api.history import Cursor
 from ledgerframes.api.transport import Transport, host_of
@@ -177,9 +176,8 @@ def test_the_next_host_is_asked_when_the_first_gives_up() -> None:
     assert transport(handler, ONE, TWO, retries=1).request("GET", "/thing").host == "two.invalid"
 
 
-def test_a_host_that_failed_comes_last_and_is_tried_once_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, asked = VirtualClock(), Counter[str]()
-    monkeypatch.setattr(host_rates, "clock", clock)
+def test_a_host_that_failed_comes_last_and_is_tried_once_after_a_while(clock: VirtualClock) -> None:
+    asked = Counter[str]()
     is_down = True
 
     def handler(request: httpx.Request) -> httpx.Response:

@@ -69,9 +69,9 @@ def test_an_error_has_color_on_a_terminal_and_none_in_a_pipe(run: Run, tmp_path:
     assert "\x1b[31mledgerframes: " in on_terminal(["sql", "select"], tmp_path)
 
 
+@pytest.mark.usefixtures("shown_at_once")
 @pytest.mark.parametrize("subject", [f"events ({NETWORK})", "events (mainnet)"])
 def test_a_bar_has_room_in_80_columns(subject: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(progress, "DELAY", 0)
     monkeypatch.setenv("COLUMNS", "80")
     with Progress(subject, 1_176, "hours", True) as bar:
         bar._bar.ncols = 80
@@ -89,7 +89,7 @@ def test_a_bar_has_room_in_80_columns(subject: str, monkeypatch: pytest.MonkeyPa
 def test_a_bar_that_nobody_sees_writes_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     now = iter(range(0, 1000, 3))
-    monkeypatch.setattr(progress, "monotonic", lambda: float(next(now)))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(now)))
     with long_waits.shown_by(lines.append), Progress("events (mainnet)", 24, "h", None) as bar:
         for _ in range(6):
             bar.advance(2)

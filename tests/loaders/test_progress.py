@@ -14,17 +14,9 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.engine import waiting
-from ledgerframes.loaders import progress
 from ledgerframes.loaders.progress import Progress
 
 WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
-
-
-@pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show progress without a delay, of loads that take no time."""
-    monkeypatch.setattr(progress, "DELAY", 0)
-    monkeypatch.setattr(progress, "monotonic", lambda: 0.0)
 
 
 @pytest.fixture
@@ -43,7 +35,7 @@ def cell(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def test_a_line_has_its_counts(at_once: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_has_its_counts(shown_at_once: None, capsys: pytest.CaptureFixture[str]) -> None:
     for total in (24, None):
         with Progress("events (mainnet)", total, "h", True) as bar:
             bar.advance(12)
@@ -54,7 +46,7 @@ def test_a_line_has_its_counts(at_once: None, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(("rows", "text"), [(0, "0 rows"), (1, "1 row"), (2_000, "2,000 rows")])
-def test_a_load_ends_with_the_number_of_its_rows(at_once: None, cell: list[str], rows: int, text: str) -> None:
+def test_a_load_ends_with_the_number_of_its_rows(shown_at_once: None, cell: list[str], rows: int, text: str) -> None:
     with Progress("events (mainnet)", 1.0, "h", None) as bar:
         bar.count(rows=rows, chunks=1)
     assert cell[-1] == f"Fetched events (mainnet): {text} in 1 chunk, 0 s."
@@ -69,7 +61,7 @@ def test_a_query_leaves_no_bar_below_its_cell(cell: list[str], monkeypatch: pyte
 
 
 @pytest.mark.filterwarnings("error")
-def test_parts_that_add_up_to_a_little_more_than_the_whole_are_no_warning(at_once: None, cell: list[str]) -> None:
+def test_parts_that_add_up_to_a_little_more_than_the_whole_are_no_warning(shown_at_once: None, cell: list[str]) -> None:
     with Progress("events (mainnet)", 1.0, "h", None) as bar:
         bar.advance(math.nextafter(1.0, 2.0))
         bar._bar.refresh()
@@ -77,7 +69,7 @@ def test_parts_that_add_up_to_a_little_more_than_the_whole_are_no_warning(at_onc
 
 
 def test_a_terminal_keeps_one_sentence(
-    at_once: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    shown_at_once: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Progress("events (mainnet)", 24, "h", None) as bar:
@@ -89,7 +81,7 @@ def test_a_terminal_keeps_one_sentence(
     assert shown.rstrip("\n").split("\r")[-1] == "Fetched events (mainnet): 52,012 rows in 1 chunk, 0 s."
 
 
-def test_a_cell_has_one_output_with_the_rows_of_the_load(at_once: None, cell: list[str], tmp_path: Path) -> None:
+def test_a_cell_has_one_output_with_the_rows_of_the_load(shown_at_once: None, cell: list[str], tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     frames = lf.load_events(net, **WINDOW)
     rows = sum(frames.count_rows(name) for name in frames.tables) + sum(frames.problems["rows"])
@@ -97,7 +89,7 @@ def test_a_cell_has_one_output_with_the_rows_of_the_load(at_once: None, cell: li
     assert re.fullmatch(re.escape(f"Fetched events ({net.name}): {rows:,} rows in ") + r"\d+ chunks, 0 s\.", cell[-1])
 
 
-def test_a_state_counts_the_rows_of_its_table(at_once: None, cell: list[str], tmp_path: Path) -> None:
+def test_a_state_counts_the_rows_of_its_table(shown_at_once: None, cell: list[str], tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     packages = lf.load_packages(net)
     assert packages["package_id"].duplicated().any(), "a package can have a row for each synchronizer"
@@ -110,13 +102,13 @@ def test_a_load_of_less_than_a_second_shows_nothing(cell: list[str], tmp_path: P
     assert cell == []
 
 
-def test_a_failure_says_what_was_fetched(at_once: None, cell: list[str]) -> None:
+def test_a_failure_says_what_was_fetched(shown_at_once: None, cell: list[str]) -> None:
     with pytest.raises(KeyboardInterrupt), Progress("events (mainnet)", 24, "h", None) as bar:
         bar.count(rows=7, chunks=2)
         raise KeyboardInterrupt
     assert cell[-1] == "Stopped fetching events (mainnet): 7 rows in 2 chunks, 0 s."
 
 
-def test_a_log_has_nothing(at_once: None, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_log_has_nothing(shown_at_once: None, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lf.load_events(lf.connect("sandbox", events=400, days=1, store=tmp_path), **WINDOW)
     assert capsys.readouterr() == ("", "")
