@@ -6,14 +6,25 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from completed import Completed
 from faulty_host import Host
 
 from ledgerframes.cli import main
+from ledgerframes.report import ReportResult
+from ledgerframes.sandbox import Sandbox
 
 SMALL_WORLD = {"LEDGERFRAMES_EVENTS": "400", "LEDGERFRAMES_DAYS": "1"}
+
+
+class Serving(NamedTuple):
+    """What the command would serve, and where."""
+
+    box: Sandbox
+    port: int
+    host: str
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +48,34 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return Completed(code, *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture
+def reported(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+    """Return a function that replaces the run of a report by an outcome, and returns the arguments of the run."""
+
+    def replace(*broken_rules: str, error: BaseException | None = None) -> dict[str, Any]:
+        passed: dict[str, Any] = {}
+
+        def run_report(name: str, **arguments: Any) -> ReportResult:
+            passed.update(arguments, name=name)
+            if error:
+                raise error
+            page = Path("r/key/index.html")
+            return ReportResult(name, "key", page.parent, page, Path("r/latest"), False, {"rows": 1}, broken_rules=broken_rules)
+
+        monkeypatch.setattr("ledgerframes.report.run_report", run_report)
+        return passed
+
+    return replace
+
+
+@pytest.fixture
+def servings(monkeypatch: pytest.MonkeyPatch) -> list[Serving]:
+    """The sandboxes that commands would serve, without a server."""
+    servings: list[Serving] = []
+    monkeypatch.setattr("ledgerframes.sandbox.serve", lambda *arguments: servings.append(Serving(*arguments)))
+    return servings
 
 
 @pytest.fixture

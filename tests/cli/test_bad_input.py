@@ -267,17 +267,8 @@ def test_lab_without_jupyterlab(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     assert_fails(run("lab"), 2, "requires jupyterlab", "ledgerframes[lab]")
 
 
-def test_an_extra_that_is_not_installed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledgerframes.network.connect", _without_flask)
-    assert_fails(run("store", "info"), 2, "requires flask", "pip install 'ledgerframes[sandbox]'")
-
-
-def _without_flask(*_: object, **__: object) -> None:
-    raise ModuleNotFoundError("No module named 'flask'", name="flask")
-
-
 def test_an_unexpected_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledgerframes.network.connect", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(sqlite3, "connect", lambda *_, **__: 1 / 0)
     assert_fails(run("store", "info"), 1, "Unexpected ZeroDivisionError: division by zero", "LEDGERFRAMES_TRACEBACK=1")
     monkeypatch.setenv("LEDGERFRAMES_TRACEBACK", "1")
     assert "Traceback" in run("store", "info").err

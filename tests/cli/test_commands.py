@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -22,7 +24,7 @@ from ledgerframes.cli.options import COMMON
 from ledgerframes.cli.sync_reference import OBSERVATIONS
 from ledgerframes.datasets import EVENT_TABLES, TABLES
 from ledgerframes.datasets.bookkeeping import PLAN
-from ledgerframes.report import REPORTS, ReportResult
+from ledgerframes.report import REPORTS
 from ledgerframes.sandbox import Faults
 from ledgerframes.settings import SandboxShape, load_settings
 from ledgerframes.values.windows import parse_duration
@@ -231,15 +233,8 @@ def test_reports_are_listed(run: Run) -> None:
     assert all(each.purpose in run("report", "list").out for each in REPORTS.values())
 
 
-def test_report_run_passes_its_options(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    passed: dict[str, Any] = {}
-
-    def run_report(name: str, **arguments: Any) -> ReportResult:
-        passed.update(arguments, name=name)
-        out = arguments["out"]
-        return ReportResult(name, "key", out / "key", out / "key" / "index.html", out / "latest", False, {"rows": 1})
-
-    monkeypatch.setattr("ledgerframes.report.run_report", run_report)
+def test_report_run_passes_its_options(run: Run, reported: Callable[..., dict[str, Any]]) -> None:
+    passed = reported()
     arguments = [
         "report",
         "run",
@@ -254,7 +249,8 @@ def test_report_run_passes_its_options(run: Run, tmp_path: Path, monkeypatch: py
         "36h",
     ]
     assert run(*arguments, "--param", "top=3", "--quiet").out == "r/key/index.html\n"
-    assert (passed["name"], passed["during"], passed["min_coverage"]) == ("verdicts", "2026-11-08", 0.95)
+    assert (passed["name"], passed["out"]) == ("verdicts", Path("r"))
+    assert (passed["during"], passed["min_coverage"]) == ("2026-11-08", 0.95)
     assert (passed["max_age"], passed["parameters"], passed["progress"]) == ("36h", {"top": "3"}, False)
     document = run(*arguments, "--json").document
     assert (document["report"], document["page_path"], document["run"]) == ("verdicts", "r/key/index.html", {"rows": 1})
@@ -269,9 +265,7 @@ def test_durations(text: str, hours: float) -> None:
 # -- sandbox ------------------------------------------------------------------------------------------------------
 
 
-def test_sandbox_options(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    served: list[Any] = []
-    monkeypatch.setattr("ledgerframes.sandbox.serve", lambda *arguments: served.append(arguments))
+def test_sandbox_options(run: Run, servings: list[Any]) -> None:
     options = [
         "--seed",
         "7",
@@ -287,14 +281,14 @@ def test_sandbox_options(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         "seed=3",
     ]
     document = run("sandbox", "--port", "8765", *options, "--json").document
-    [(box, port, host)] = served
+    [(box, port, host)] = servings
     assert (document["name"], document["history_url"]) == (box.name, "http://127.0.0.1:8765/api/scan")
     assert "seed7-events500-days2-canton" in box.name
     assert (port, host, box.faults) == (8765, "127.0.0.1", Faults(old_service=1, seed=3))
 
 
-def test_sandbox_prints_a_valid_profile(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledgerframes.sandbox.serve", lambda *_: None)
+@pytest.mark.usefixtures("servings")
+def test_sandbox_prints_a_valid_profile(run: Run, tmp_path: Path) -> None:
     shown = run("sandbox", "--port", "8765").out
     section = [line.strip() for line in shown.splitlines() if (line.startswith("    ") and "=" in line) or "[local]" in line]
     (tmp_path / "ledgerframes.toml").write_text("\n".join(section))
@@ -303,11 +297,11 @@ def test_sandbox_prints_a_valid_profile(run: Run, tmp_path: Path, monkeypatch: p
     assert token_source(load_settings("local"))() == "sandbox-token"
 
 
+@pytest.mark.usefixtures("servings")
 @pytest.mark.parametrize("vocabulary", ["neutral", "canton", {"coin": "gem", "lang": "pidgin"}])
 def test_sandbox_prints_the_vocabulary_of_the_settings(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vocabulary: str | dict[str, str]
 ) -> None:
-    monkeypatch.setattr("ledgerframes.sandbox.serve", lambda *_: None)
     if isinstance(vocabulary, str):
         monkeypatch.setenv("LEDGERFRAMES_VOCABULARY", vocabulary)
     else:
@@ -347,8 +341,12 @@ def test_notebooks_are_copied_and_never_overwritten(tmp_path: Path) -> None:
 class Ended(nullcontext[Any]):
     """JupyterLab, which has ended."""
 
+    def __init__(self, exit_code: int = 0) -> None:
+        super().__init__()
+        self.exit_code = exit_code
+
     def wait(self) -> int:
-        return 0
+        return self.exit_code
 
     terminate = wait
 
@@ -357,18 +355,14 @@ class Ended(nullcontext[Any]):
 
 
 def test_lab(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shipped, started = tmp_path / "shipped", []
-    shipped.mkdir()
-    (shipped / "01.ipynb").write_text("one")
-    monkeypatch.setattr(lab, "shipped_notebooks", lambda: shipped)
-    monkeypatch.setattr(lab, "_require_jupyterlab", lambda: None)
+    started: list[Any] = []
     monkeypatch.setattr(
-        lab.subprocess, "Popen", lambda *arguments, **options: started.append((*arguments, options["env"])) or Ended()
+        subprocess, "Popen", lambda *arguments, **options: started.append((*arguments, options["env"])) or Ended()
     )
     directory = tmp_path / "own"
     assert run("lab", "--dir", directory, "--print-dir").out == f"{directory}\n"
     assert started == []
-    assert "01.ipynb" in run("lab", "--dir", directory, "--no-browser", "--profile", "live", "--", "--port=8899").out
+    assert "01_first_frames.ipynb" in run("lab", "--dir", directory, "--no-browser", "--profile", "live", "--", "--port=8899").out
     [(arguments, environment)] = started
     assert arguments[1:] == ["-m", "jupyterlab", f"--ServerApp.root_dir={directory}", "--no-browser", "--port=8899"]
     assert environment["LEDGERFRAMES_PROFILE"] == "live"
@@ -379,8 +373,7 @@ def test_notebooks_of_lab_have_the_settings_of_the_directory_in_which_it_starts(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[dict[str, str]] = []
-    monkeypatch.setattr(lab, "_require_jupyterlab", lambda: None)
-    monkeypatch.setattr(lab.subprocess, "Popen", lambda *_, **options: started.append(options["env"]) or Ended())
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **options: started.append(options["env"]) or Ended())
     monkeypatch.setenv("LEDGERFRAMES_STORE", "data")
     (tmp_path / "ledgerframes.toml").write_text('[live]\nhistory_url = "https://live.invalid"\ntoken_file = "token"\n')
     run("lab")
@@ -395,16 +388,13 @@ def test_notebooks_of_lab_have_the_settings_of_the_directory_in_which_it_starts(
 def test_lab_tells_root_of_the_option_that_it_needs(
     user: int, options: tuple[str, ...], code: int, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lab, "_require_jupyterlab", lambda: None)
-    monkeypatch.setattr(lab, "_run_jupyterlab", lambda *_: 1)
-    monkeypatch.setattr(lab.os, "geteuid", lambda: user)
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: Ended(exit_code=1))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
     result = run("lab", "--dir", tmp_path / "own", *options)
     assert (result.code, "Run `ledgerframes lab -- --allow-root`." in result.err) == (code, code == 2)
 
 
-def test_lab_in_a_directory_that_cannot_be_created(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "shipped").mkdir()
+def test_lab_in_a_directory_that_cannot_be_created(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(lab, "shipped_notebooks", lambda: tmp_path / "shipped")
     result = run("lab", "--print-dir", "--dir", tmp_path / "file" / "own")
     assert (result.code, "another --dir" in result.err) == (1, True)

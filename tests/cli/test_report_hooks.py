@@ -13,7 +13,6 @@ import pytest
 
 from ledgerframes.cli.report import _run_hook
 from ledgerframes.errors import CoverageError
-from ledgerframes.report import ReportResult
 
 Run = Callable[..., Any]
 
@@ -30,22 +29,6 @@ def hook(*arguments: str) -> str:
 
 def facts(directory: Path) -> Any:
     return json.loads((directory / "facts").read_text())
-
-
-@pytest.fixture
-def reported(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Replace the run of a report by its outcome."""
-
-    def replace(*broken_rules: str, error: BaseException | None = None) -> None:
-        def run_report(name: str, **_: Any) -> ReportResult:
-            if error:
-                raise error
-            page = Path("r/key/index.html")
-            return ReportResult(name, "key", page.parent, page, Path("r/latest"), False, {}, broken_rules=broken_rules)
-
-        monkeypatch.setattr("ledgerframes.report.run_report", run_report)
-
-    return replace
 
 
 def test_the_command_of_a_success_gets_the_page(run: Run, reported: Callable[..., None], tmp_path: Path) -> None:

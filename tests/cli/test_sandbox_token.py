@@ -23,15 +23,13 @@ TOKEN, WRONG = "a-token-of-my-own", "a-token-of-another"
 
 
 @pytest.fixture
-def serve(run: Run, monkeypatch: pytest.MonkeyPatch) -> Serve:
+def serve(run: Run, servings: list[Any]) -> Serve:
     """Return a function that runs the command, and returns the sandbox that it would serve and what it wrote."""
-    boxes: list[Any] = []
-    monkeypatch.setattr("ledgerframes.sandbox.serve", lambda box, *_: boxes.append(box))
 
     def run_sandbox(*options: object) -> tuple[Sandbox, str]:
         result = run("sandbox", "--port", "8765", "--events", "400", "--days", "1", *options)
         assert result.code == 0, result.err
-        return boxes.pop(), result.out + result.err
+        return servings.pop().box, result.out + result.err
 
     return run_sandbox
 
