@@ -23,7 +23,6 @@ from equality import assert_equal, every_table
 import ledgerframes as lf
 from ledgerframes.datasets.registry import BULK_BY_KEY, EVENTS, Dataset
 from ledgerframes.errors import UsageError, WorkerError
-from ledgerframes.loaders import executors
 from ledgerframes.loaders.executors import processes, run
 from ledgerframes.sandbox import Sandbox
 
@@ -80,7 +79,7 @@ def pool_processes() -> list[int]:
 
 def slowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two workers, whatever the machine has, so that one can die and the other go on."""
-    monkeypatch.setattr(executors, "cores", lambda: 2)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
 
 
 def in_processes(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +94,6 @@ def test_a_pool_of_processes_reads_the_same(
     net = network(tmp_path)
     in_processes(net, monkeypatch)
     slowed(monkeypatch)
-    monkeypatch.setattr("ledgerframes.loaders.bulk_loader.cores", lambda: 2)
     seen: set[int] = set()
     committed = net.store.add_segment
     monkeypatch.setattr(net.store, "add_segment", lambda *given: (seen.update(pool_processes()), committed(*given))[1])
@@ -110,7 +108,6 @@ def test_a_worker_of_the_pool_is_killed_and_nothing_is_lost_or_doubled(
     net = network(tmp_path)
     in_processes(net, monkeypatch)
     slowed(monkeypatch)
-    monkeypatch.setattr("ledgerframes.loaders.bulk_loader.cores", lambda: 2)
     killer = kill_one(network(tmp_path), BULK_BY_KEY, pool_processes)
     frames = lf.load_bulk(net, paths=objects)
     killer.join()
@@ -338,7 +335,7 @@ def test_a_caller_that_stops_leaves_the_rest_undone() -> None:
 
 
 def test_work_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executors, "cores", lambda: 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
     with pytest.raises(WorkerError, match="memory"):
         list(run(signal.raise_signal, [signal.SIGKILL]))
     assert json.dumps({"children": [pid for pid in pool_processes() if psutil.pid_exists(pid)]}) == '{"children": []}'

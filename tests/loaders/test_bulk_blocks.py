@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ import pytest
 import zstandard
 
 import ledgerframes as lf
-from ledgerframes.loaders import bulk_loader
 from ledgerframes.sandbox import Sandbox
 
 WORLD = {"events": 400, "days": 1}
@@ -51,6 +51,7 @@ def test_lines_longer_than_many_blocks_change_nothing(
     tmp_path: Path, file: Path, whole: pd.DataFrame, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (whole["choice_argument"].str.len() > len(LONG)).sum() > 10
-    monkeypatch.setattr(bulk_loader, "cores", lambda: cores)  # with two, the next block is made while one is worked on
+    # With two cores, the next block is made while one is worked on.
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
     monkeypatch.setattr("ledgerframes.datasets.bulk.expand.BATCH_BYTES", 30_000)
     pd.testing.assert_frame_equal(nodes(tmp_path / "small", file), whole)

@@ -13,7 +13,6 @@ from interrupts import HISTORY, LEDGER, WHOLE
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.loaders import ledger
 
 
 def pressed(what: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -44,12 +43,15 @@ def test_an_interrupt_ends_lookups_at_a_busy_host(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_before_following_has_begun_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupted(ThreadPoolExecutor):
-        def submit(self, *arguments: Any, **options: Any) -> Any:
-            super().submit(*arguments, **options)
-            raise KeyboardInterrupt
+    submit = ThreadPoolExecutor.submit
 
-    monkeypatch.setattr(ledger, "ThreadPoolExecutor", Interrupted)
+    def interrupted(pool: ThreadPoolExecutor, function: Any, *arguments: Any) -> Any:
+        submitted = submit(pool, function, *arguments)
+        if function.__name__ == "follow":
+            raise KeyboardInterrupt
+        return submitted
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         lf.load_updates(lf.connect("sandbox", **LEDGER, store=tmp_path), follow=True, poll_seconds=0.01)
 
