@@ -25,7 +25,7 @@ from werkzeug.serving import BaseWSGIServer, make_server
 from ledgerframes import testing
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.frames import Frames
-from ledgerframes.store import Store
+from ledgerframes.store import Store, remote
 from ledgerframes.values.extents import MigrationWindow, from_microseconds
 from ledgerframes.values.windows import Window
 
@@ -165,6 +165,11 @@ def of_table(frame: pd.DataFrame, column: str) -> dict[int, int]:
 def left_in(store: Store) -> list[str]:
     """What lies beside the catalog and the tables."""
     return sorted(file.path for file in store.location.iter_files() if not file.path.endswith(".parquet"))
+
+
+def end_writers(patch: pytest.MonkeyPatch) -> None:
+    """Let what writers left behind be old at once."""
+    patch.setattr(remote, "ROUNDING", -1000.0)
 
 
 def replace_catalog(store: Store, content: bytes) -> None:

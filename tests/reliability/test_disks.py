@@ -14,7 +14,7 @@ import pytest
 from campaign import Effort, tell
 from cases import every_nth
 from equality import assert_equal, every_table
-from object_stores import SERVERS, ObjectStore, served
+from object_stores import SERVERS, ObjectStore, end_writers, served
 
 import ledgerframes as lf
 from ledgerframes.errors import StoreError
@@ -150,7 +150,7 @@ def test_an_object_store_that_fails_between_file_and_commit(
             else:  # what failed was not needed, such as the removal of a lease
                 assert_equal(found, expected)
         with monkeypatch.context() as patch:
-            patch.setattr(remote, "ROUNDING", -1000.0)  # the writer that failed has ended
+            end_writers(patch)  # also the one that failed
             assert_equal(every_table(lf.load_events(connect(uri), **WINDOW)), expected)
     assert failures
     tell("disks", mode=f"{objects.name}: {call}", refused=failures)

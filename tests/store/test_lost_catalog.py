@@ -67,17 +67,16 @@ def test_an_empty_directory_is_a_new_store(use: str, tmp_path: Path) -> None:
     USES[use](Store(tmp_path, "net", DATASETS))
 
 
-def test_the_catalog_is_created_before_the_first_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_catalog_is_created_before_the_first_file(tmp_path: Path) -> None:
     """A process that is killed between the two leaves a store that the next one continues."""
 
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
+    class Killed(Store):
+        def add_segment(self, *_: object) -> str:
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(Store, "add_segment", killed)
-    store = Store(tmp_path, "net", DATASETS)
     with pytest.raises(KeyboardInterrupt):
-        spans(store, 0, 5)
-    monkeypatch.undo()
+        spans(Killed(tmp_path, "net", DATASETS), 0, 5)
+    store = Store(tmp_path, "net", DATASETS)
     assert store.table_files() and store.all_segments() == []
     spans(store, 0, 5)
     assert len(store.all_segments()) == 1

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+import shutil
 import threading
+import time
 from itertools import product
 from typing import Any
 
 import pytest
 from cases import every_nth
-from object_stores import CATALOG, Machine, commit, left_in, replace_catalog, seen
+from object_stores import CATALOG, Machine, commit, end_writers, left_in, replace_catalog, seen
 
 from ledgerframes.errors import StoreError
 from ledgerframes.long_waits import shown_by
@@ -51,11 +53,6 @@ POINTS = [
 ]
 
 
-def end_writers(patch: pytest.MonkeyPatch) -> None:
-    """Let what writers left behind be old at once."""
-    patch.setattr(remote, "ROUNDING", -1000.0)
-
-
 @pytest.mark.parametrize(("after", "point"), every_nth(product([False, True], POINTS), 3))
 def test_a_commit_that_fails_never_happened(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, after: bool, point: tuple[type, str]
@@ -86,7 +83,7 @@ def test_an_upload_that_breaks_off_leaves_the_catalog_that_counts(machine: Machi
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("ledgerframes.store.remote.shutil.copyfileobj", interrupted)
+        patch.setattr(shutil, "copyfileobj", interrupted)
         commit(store, 5, 9, 2)
     assert seen(store) == seen(machine()) == dict.fromkeys(range(5), 1)
     assert left_in(store) == [CATALOG]
@@ -176,8 +173,8 @@ def test_a_living_writer_is_waited_for_and_then_named(machine: Machine, monkeypa
     store = machine()
     commit(store, 0, 5, 1)
     claim_of_another(store)
-    monkeypatch.setattr(remote, "BUSY_SECONDS", 0.4)
-    monkeypatch.setattr(remote, "MIN_SECONDS", 0.0)
+    seconds, begun = time.monotonic, time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: begun + 300 * (seconds() - begun))  # two minutes pass in 0.4 s
     told: list[str] = []
     busy = pytest.raises(StoreError, match=r"other processes kept writing to s3://.* Run again when they have finished")
     with busy, shown_by(told.append):

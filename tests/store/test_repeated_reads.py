@@ -6,6 +6,7 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from handmade import put
@@ -13,7 +14,6 @@ from handmade import put
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import StoreError
 from ledgerframes.store import Store, catalog
-from ledgerframes.store.sqlite import Database
 from ledgerframes.values.extents import Migration, MigrationWindow
 
 TICK = 0.05  # seconds: more than the resolution of times of files
@@ -38,13 +38,13 @@ def old_store(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The modes in which the catalog is opened from now on."""
     modes: list[str] = []
-    connect = Database._connect
+    connect = sqlite3.connect
 
-    def record(self: Database, mode: str) -> sqlite3.Connection:
-        modes.append(mode)
-        return connect(self, mode)
+    def record(database: str, **options: Any) -> sqlite3.Connection:
+        modes.append(database.rpartition("?mode=")[2])
+        return connect(database, **options)
 
-    monkeypatch.setattr(Database, "_connect", record)
+    monkeypatch.setattr(sqlite3, "connect", record)
     return modes
 
 

@@ -8,13 +8,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from ledgerframes import testing
 from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.errors import StoreError
 from ledgerframes.store import Location, Store
-from ledgerframes.store import verify as verification
+from ledgerframes.store.catalog import Segment
 from ledgerframes.store.file_metadata import read_segments
 from ledgerframes.store.prune import orphan_files
 from ledgerframes.store.verify import check_file, verify
@@ -109,27 +110,30 @@ def test_a_catalog_that_cannot_be_read_is_an_error(store: Store, tmp_path: Path)
         verify(store)
 
 
-def test_segments_that_another_process_has_replaced_are_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segments_that_another_process_has_replaced_are_no_damage(store: Store, tmp_path: Path) -> None:
     first_file(store).unlink()
     replaced = store.segments(EVENTS)[0].segment_id
 
-    def overtaken(location: Location, file: Any, *, quick: bool) -> str | None:
-        with store.catalog.write_transaction() as connection:
-            connection.execute("DELETE FROM segments WHERE segment_id = ?", [replaced])
-        return check_file(location, file, quick=quick)
+    class Overtaken(Store):
+        def all_segments(self) -> list[Segment]:
+            segments = super().all_segments()
+            with store.catalog.write_transaction() as connection:
+                connection.execute("DELETE FROM segments WHERE segment_id = ?", [replaced])
+            return segments
 
-    monkeypatch.setattr(verification, "check_file", overtaken)
-    assert verify(store) == []
+    assert [finding.segment.segment_id for finding in verify(store)] == [replaced]
+    assert verify(Overtaken(tmp_path, "net", DATASETS)) == []
 
 
-def test_an_object_store_that_does_not_respond_is_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise OSError("no route")
+def test_an_object_store_that_does_not_respond_is_no_damage(store: Store) -> None:
+    class Unreachable(Location):
+        local_path = None
 
-    monkeypatch.setattr(Location, "read", fail)
-    monkeypatch.setattr(Location, "local_path", None)
+        def read(self, path: str) -> pa.NativeFile:
+            raise OSError("no route")
+
     with pytest.raises(StoreError, match="Try again"):
-        check_file(store.location, store.segments(EVENTS)[0].files["traffic"])
+        check_file(Unreachable(store.location.root), store.segments(EVENTS)[0].files["traffic"])
 
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EMFILE])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -25,9 +26,8 @@ from ledgerframes.datasets import EVENT_TABLES, TABLES, Table
 from ledgerframes.datasets.events.schema import TRAFFIC, UPDATES, VERDICTS
 from ledgerframes.datasets.reference.schema import PRICE_VOTES
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.export import files
+from ledgerframes.export.files import GROUP_ROWS
 from ledgerframes.frames import MemoryFrameSource
-from ledgerframes.store import scan
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -56,15 +56,25 @@ def test_parquet_read_back_is_the_same(frames: lf.Frames, tmp_path: Path, table:
     assert pq.read_schema(target).equals(TABLES[table].schema)
 
 
-def test_parquet_row_groups_are_worth_reading(frames: lf.Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "BATCH_ROWS", 7)
-    monkeypatch.setattr(files, "GROUP_ROWS", 50)
-    export.write_table(frames, "traffic", tmp_path / "x.parquet")
+@pytest.fixture(scope="module")
+def many() -> MemoryFrameSource:
+    """Rows for many batches and several row groups, each with another id."""
+    noise, few = random.Random(1), testing.table("traffic").sample_arrow(200)
+    rows = pa.concat_tables([few] * 1_000).combine_chunks()
+    place = rows.schema.get_field_index("update_id")
+    rows = rows.set_column(place, rows.schema.field(place), pa.array(noise.randbytes(16).hex() for _ in range(len(rows))))
+    return MemoryFrameSource({"traffic": rows}, is_sorted=True)
+
+
+def test_parquet_row_groups_are_worth_reading(many: MemoryFrameSource, tmp_path: Path) -> None:
+    frames = lf.Frames(many, ["traffic"])
+    export.write_table(frames, "traffic", tmp_path / "x.parquet", columns=["update_id"])
     written = pq.ParquetFile(tmp_path / "x.parquet").metadata
-    assert written.num_rows == len(frames.traffic)
+    assert written.num_rows == frames.count_rows("traffic")
     groups = [written.row_group(group).num_rows for group in range(written.num_row_groups)]
+    batch = max(batch.num_rows for batch in frames.iter_batches("traffic"))
     assert len(groups) > 3
-    assert all(50 <= rows < 57 for rows in groups[:-1])
+    assert batch < GROUP_ROWS and all(GROUP_ROWS <= rows < GROUP_ROWS + batch for rows in groups[:-1])
 
 
 @pytest.mark.parametrize("table", ["updates", "verdicts", "traffic", "tree_events"])
@@ -284,22 +294,17 @@ def test_rows_are_sorted_as_declared(net: lf.Network, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
-def test_batches_are_written_as_they_come(
-    frames: lf.Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
-) -> None:
+def test_batches_are_written_as_they_come(many: MemoryFrameSource, tmp_path: Path, suffix: str) -> None:
     """No more than a few batches are held: the file grows while the rest has not been read."""
     sizes: list[int] = []
-    monkeypatch.setattr(scan, "BATCH_ROWS", 20)
-    monkeypatch.setattr(files, "GROUP_ROWS", 40)
-    batches = lf.Frames.iter_batches
 
-    def watched(frames: lf.Frames, *asked: Any) -> Iterator[pa.RecordBatch]:
-        for batch in batches(frames, *asked):
-            sizes.extend(file.stat().st_size for file in tmp_path.glob(".x.*"))
-            yield batch
+    class Watched(lf.Frames):
+        def iter_batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+            for batch in super().iter_batches(table, columns):
+                sizes.extend(file.stat().st_size for file in tmp_path.glob(".x.*"))
+                yield batch
 
-    monkeypatch.setattr(lf.Frames, "iter_batches", watched)
-    export.write_table(frames, "tree_events", tmp_path / f"x.{suffix}")
+    export.write_table(Watched(many, ["traffic"]), "traffic", tmp_path / f"x.{suffix}", columns=["update_id"])
     assert len(set(sizes)) > 5  # Python 3.14 writes 128 kB at a time, earlier versions 8 kB
 
 
@@ -319,16 +324,17 @@ def test_an_existing_file_is_replaced_only_with_overwrite(frames: lf.Frames, tmp
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, ValueError])
 def test_nothing_is_left_of_a_file_that_was_not_finished(
-    frames: lf.Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+    many: MemoryFrameSource, tmp_path: Path, error: type[BaseException]
 ) -> None:
     (tmp_path / "x.jsonl").write_text("mine")
 
-    def broken(*_: object) -> None:
-        raise error("no space left")
+    class Broken(lf.Frames):
+        def iter_batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+            yield next(super().iter_batches(table, columns))
+            raise error("no space left")
 
-    monkeypatch.setitem(files.WRITERS, ".jsonl", broken)
     with pytest.raises(StoreError if error is OSError else error, match="no space left"):
-        export.write_table(frames, "traffic", tmp_path / "x.jsonl", overwrite=True)
+        export.write_table(Broken(many, ["traffic"]), "traffic", tmp_path / "x.jsonl", overwrite=True)
     assert (tmp_path / "x.jsonl").read_text() == "mine"
     assert [file.name for file in tmp_path.iterdir()] == ["x.jsonl"]
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import zipfile
 from contextlib import AbstractContextManager, closing
@@ -31,7 +32,6 @@ from ledgerframes.store.compact import compact
 from ledgerframes.store.location import HashingWriter, Location, digest_of, not_writable_error
 from ledgerframes.store.prune import prune
 from ledgerframes.store.rebuild import rebuild
-from ledgerframes.store.sqlite import Database
 from ledgerframes.store.verify import verify
 
 OLDER = Path(__file__).parent / "older"
@@ -248,15 +248,16 @@ def test_a_damaged_file_is_named_and_fetched_again(older: OlderStore) -> None:
 @pytest.fixture
 def read_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A store whose files this user may only read, and a directory for copies where he may write."""
-    connect = Database._connect
+    connect = sqlite3.connect
 
-    def connect_to_read(database: Database, mode: str) -> sqlite3.Connection:
-        return connect(database, "ro" if "ledgerframes-" not in str(database.path.parent) else mode)
+    def connect_to_read(database: str | Path, **options: Any) -> sqlite3.Connection:
+        is_copy = "ledgerframes-" in str(database)
+        return connect(database if is_copy else re.sub(r"\?mode=\w+$", "?mode=ro", str(database)), **options)
 
     def refuse(location: Location, path: str) -> AbstractContextManager[HashingWriter]:
         raise not_writable_error(location, OSError("AWS Error ACCESS_DENIED (HTTP status 403)")) from OSError()
 
-    monkeypatch.setattr(Database, "_connect", connect_to_read)
+    monkeypatch.setattr(sqlite3, "connect", connect_to_read)
     monkeypatch.setattr(Location, "write", refuse)
 
 
