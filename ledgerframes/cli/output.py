@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -46,11 +46,16 @@ def write(text: str) -> None:
         SIGNALS.has_output = True
     except OSError as error:
         # Without a new stdout, Python would report the error again when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
         if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has exited
             sys.exit(PIPE_CLOSED)
         message = f"Cannot write the output: {error.strerror}. Redirect it to a file that can be written."
         raise StoreError(message, path="stdout") from error
+
+
+def _discard(stream: TextIO) -> None:
+    """Let a stream that cannot be written accept what follows."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _write_whole(text: str) -> None:
@@ -79,8 +84,13 @@ def write_error(text: str, status: str = "") -> None:
 
     The exit code says what happened even if nobody can read stderr, for example on a full disk.
     """
-    with suppress(OSError, ValueError, AttributeError):
+    try:
         typer.echo(color(escape_control(hide_tokens(text)), status), err=True, color=_allow_color())
+    except OSError:
+        with suppress(OSError, ValueError):  # a stream without a file
+            _discard(sys.stderr)  # or Python would fail to write it again when it exits, with code 120
+    except (ValueError, AttributeError):  # it is closed
+        pass
 
 
 def color(text: str, status: str) -> str:
