@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from textwrap import dedent
 from typing import Any
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis import figures as declare
+from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.datasets import table
 from ledgerframes.engine import Query, Relation, run
@@ -232,10 +233,17 @@ def at_time_of(frames: Frames, update_id: str) -> Frames:
     UsageError
         If the update is not in the frames.
     """
-    (times,) = run_arrow(frames, _times_query(update_id)).to_pylist()
-    if times["first"] is None:
+    first, last = _times_of(frames, update_id)
+    if first is None or last is None:
         raise _unknown_update_error(frames, update_id)
-    return frames.between(times["first"], times["last"] + timedelta(microseconds=1))
+    return frames.between(first, last + timedelta(microseconds=1))
+
+
+@once_per_frames
+def _times_of(frames: Frames, update_id: str) -> tuple[datetime | None, datetime | None]:
+    """Return the first and the last record time of an update."""
+    (times,) = run_arrow(frames, _times_query(update_id)).to_pylist()
+    return times["first"], times["last"]
 
 
 def _times_query(update_id: str) -> Query:
