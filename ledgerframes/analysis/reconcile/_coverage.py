@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from textwrap import indent
 
 import numpy as np
 import numpy.typing as npt
@@ -28,16 +29,17 @@ FEWER_COSTS, FEWER_UPDATES = "fewer known costs than before", "fewer visible upd
 FEWER_REQUESTS, MORE_REQUESTS = "fewer requests than before", "more requests than before"
 NOT_COMPARED = "too few days before it to compare"
 REASONS = (FEWER_COSTS, FEWER_UPDATES, FEWER_REQUESTS, MORE_REQUESTS, NOT_COMPARED)
-COUNTED = {
-    "updates": Relation("visible", "One row per visible update.", "FROM updates", ("updates",)),
-    "verdicts": Relation("decided", "One row per verdict.", "FROM verdicts", ("verdicts",)),
-    "with_cost": Relation(
-        "with_known_cost", "One row per request with known cost.", f"FROM traffic WHERE {COST} >= 0", ("traffic",)
-    ),
-    "with_activity": Relation("active", "One row per activity record.", "FROM activity_records", ("activity_records",)),
-}
 # A request has a verdict, an update or a traffic summary.
 TABLES_OF_REQUESTS = ("verdicts", "updates", "traffic")
+# The tables whose rows count, and which of their rows.
+COUNTED = {
+    "requests": dict.fromkeys(TABLES_OF_REQUESTS, "true"),
+    "updates": {"updates": "true"},
+    "verdicts": {"verdicts": "true"},
+    "with_cost": {"traffic": f"coalesce({COST} >= 0, false)"},
+    "with_activity": {"activity_records": "true"},
+}
+TABLES = (*TABLES_OF_REQUESTS, "activity_records")
 NO_TIMES = pd.Series([], dtype="datetime64[us, UTC]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOREVER = np.iinfo(np.int64).max
@@ -65,7 +67,7 @@ COVERAGE = declare.Figure(
         declare.time("last_fetched", "Latest time at which data of the period were fetched. Missing if there are none."),
     ),
     has_periods=True,
-    queries=lambda frames, every, **_: [_counts_query(_relations(frames), every)],
+    queries=lambda frames, every, **_: [_counts_query(frames, every)],
 )
 
 
@@ -174,10 +176,9 @@ class Periods:
         counts: Integers = np.searchsorted(ordered, self.ends) - np.searchsorted(ordered, self.starts)
         return counts
 
-    def total(self, parts: pd.DataFrame) -> pd.Series:
-        """Return the sum of parts of a period for each period."""
-        parts = parts.sort_values("first_time")
-        times, sums = microseconds(parts["first_time"]), np.append(0, np.cumsum(parts["requests"].to_numpy("int64")))
+    def total(self, first_times: pd.Series, counts: pd.Series) -> pd.Series:
+        """Return the sum of the counts of parts of a period, which are in the order of time, for each period."""
+        times, sums = microseconds(first_times), np.append(0, np.cumsum(counts.to_numpy("int64")))
         return pd.Series(sums[np.searchsorted(times, self.ends)] - sums[np.searchsorted(times, self.starts)], dtype="Int64")
 
     def status(self, frames: Frames, now: int) -> npt.NDArray[np.object_]:
@@ -200,41 +201,50 @@ class Periods:
 
 def _counts(frames: Frames, periods: Periods, every: str | None) -> dict[str, pd.Series]:
     """Return the requests of each count in each period, missing without its table."""
-    counts = dict.fromkeys(("requests", *COUNTED), pd.Series(pd.NA, range(len(periods.starts)), "Int64"))
-    relations = _relations(frames)
-    rows = run(frames, _counts_query(relations, every)) if relations else pd.DataFrame()
-    for name in relations:
-        counts[name] = periods.total(rows[rows["name"] == name])
-    return counts
+    counts = dict.fromkeys(COUNTED, pd.Series(pd.NA, range(len(periods.starts)), "Int64"))
+    names = _counted(frames)
+    parts = run(frames, _counts_query(frames, every)).sort_values("first_time") if names else pd.DataFrame()
+    return counts | {name: periods.total(parts["first_time"], parts[name]) for name in names}
 
 
-def _relations(frames: Frames) -> dict[str, Relation]:
-    """Return the relations of the counts whose table these frames have."""
-    counts = {name: relation for name, relation in COUNTED.items() if set(relation.tables) <= set(frames.tables)}
-    tables = [name for name in TABLES_OF_REQUESTS if name in frames.tables]
-    return {"requests": _request_ids(tables), **counts} if tables else counts
+def _counted(frames: Frames) -> list[str]:
+    """Return the names of the counts of which these frames have a table."""
+    return [name for name, tables in COUNTED.items() if any(table in frames.tables for table in tables)]
 
 
-def _request_ids(tables: Sequence[str]) -> Relation:
-    """Return the relation of the requests that have a row in one of the tables."""
-    key = key_of("update_id")
-    query = "\nUNION ALL\n".join(f"SELECT {key} AS update_id, record_time FROM {name}" for name in tables)
-    return Relation("request_ids", "One row per verdict, update and traffic summary.", query, tuple(tables))
-
-
-def _counts_query(relations: Mapping[str, Relation], every: str | None) -> Query:
+def _counts_query(frames: Frames, every: str | None) -> Query:
     """Return the query of the requests of each count, by parts of periods."""
-    selects = [
-        f"""SELECT
-    '{name}' AS name,
+    names = _counted(frames)
+    counts = [f"count(*) FILTER ({name}) AS {name}" for name in names]
+    columns = ",\n    ".join(["min(first_time) AS first_time", *counts])
+    select = f"SELECT\n    {columns}\nFROM counted_requests\nGROUP BY part"
+    return Query(select, (_counted_requests(frames, names, every),))
+
+
+def _counted_requests(frames: Frames, names: list[str], every: str | None) -> Relation:
+    """Return the relation of the requests in each part of a period, with the counts that each adds to."""
+    tables = [table for table in TABLES if table in frames.tables]
+    parts = "\nUNION ALL\n".join(_rows_of(table, names) for table in tables)
+    columns = ",\n    ".join(f"bool_or({name}) AS {name}" for name in names)
+    query = f"""
+SELECT
     {period_of(every)} AS part,
     min(record_time) AS first_time,
-    count(DISTINCT update_id) AS requests
-FROM {relation.name}
-GROUP BY ALL"""
-        for name, relation in relations.items()
-    ]
-    return Query("\nUNION ALL\n".join(selects), tuple(relations.values()))
+    {columns}
+FROM (
+{indent(parts, "    ")}
+)
+GROUP BY update_id, part"""
+    return Relation(
+        "counted_requests", "One row per request and part of a period, with the counts that it adds to.", query, tuple(tables)
+    )
+
+
+def _rows_of(table: str, names: list[str]) -> str:
+    """Return a query of the rows of a table, with the counts that each adds to."""
+    counts = [f"{COUNTED[name].get(table, 'false')} AS {name}" for name in names]
+    columns = ",\n    ".join([f"{key_of('update_id')} AS update_id", "record_time", *counts])
+    return f"SELECT\n    {columns}\nFROM {table}"
 
 
 def _periods(frames: Frames, every: str | None) -> Periods:
