@@ -16,8 +16,9 @@ from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs
 from ledgerframes.analysis.arguments import require_one_network
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.cost.compare_totals import compare_totals
+from ledgerframes.analysis.cost.compared_requests import Pair, Requests, Sides
 from ledgerframes.analysis.eras import breaks_between
-from ledgerframes.analysis.groups import Integers, as_integers, ratio, sort_largest_first
+from ledgerframes.analysis.groups import as_integers, sort_largest_first
 from ledgerframes.analysis.measures import COST, Count
 from ledgerframes.analysis.state.traffic_prices import require_prices_of_rounds
 from ledgerframes.engine import Query, run
@@ -33,7 +34,6 @@ LEVEL = 0.05
 SIDES = ("before", "after")
 NOTHING = np.zeros(0, dtype=np.int64)
 PERCENTILES = tuple((name, percent, side) for name, percent in (("median", 50), ("p95", 95)) for side in SIDES)
-Pair = tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]  # keys of a row of the result, and the costs before and after
 VERSION_KEYS = (
     declare.text("package_id_before", "Package of the requests before. Missing if the kind is new."),
     declare.text("package_id_after", "Package of the requests after. Missing if the kind is gone."),
@@ -225,12 +225,13 @@ def compare(
     COMPARE.check(after, by)
     _check(before, after, min_requests)
     kinds = grouping.TEMPLATE.key_names
-    sides = [run(frames, _costs_query(frames)) for frames in (before, after)]
-    pairs = _pairs(sides, kinds, by_version=by == "version")
-    values = _columns(pairs, percentile(_costs(pd.concat(sides)), 50, min_count=1).value, min_requests)
+    sides = Sides(*(run(frames, _costs_query(frames)) for frames in (before, after)))
+    pairs = list(sides.versions(kinds) if by == "version" else sides.kinds(kinds))
+    of_all = sides.all_requests()
+    values = _columns(pairs, of_all.both.median, min_requests)
     values["coin_difference"] = _coin_difference(values["difference"], after, price, rate)
     spans = [Call(COMPARE, frames).bounds for frames in (before, after)]
-    known_shares = [_known_share(side) for side in sides]
+    known_shares = [of_all.before.known_share, of_all.after.known_share]
     values |= compare_totals(values.pop("totals"), (before, after), spans, known_shares)
     if by == "version":  # a request is in several rows, so the changes do not add up
         values["contribution"] = np.nan
@@ -271,119 +272,55 @@ def _queries(before: Frames, after: Frames, **_: object) -> list[Query]:
     return [_costs_query(before), replace(query, sources={name: (after, name) for name in query.tables})]
 
 
-def _costs(rows: pd.DataFrame) -> Integers:
-    """Return the known cost of each request, in ascending order."""
-    known = rows[rows[COST].notna()].sort_values(COST)
-    return np.repeat(known[COST].to_numpy("int64"), known["requests"].to_numpy("int64"))
-
-
-def _known_share(rows: pd.DataFrame) -> float:
-    """Return the share of requests with a known cost, which is missing without requests."""
-    return float(ratio([_known_count(rows)], [rows["requests"].sum()])[0])
-
-
-def _known_share_of_bytes(rows: pd.DataFrame, median_of_all: int | None) -> float:
-    """Return known bytes over known and estimated ones.
-
-    A request with an unknown cost counts as the median of its kind, or of all requests if its kind has no known cost.
-    """
-    costs = _costs(rows)
-    known_bytes, unknown = float(sum(costs.tolist())), int(rows["requests"].sum()) - len(costs)
-    if not unknown:
-        return 1.0 if len(costs) else np.nan
-    median = percentile(costs, 50, min_count=1).value if len(costs) else median_of_all
-    return float(ratio([known_bytes], [np.nan if median is None else known_bytes + unknown * float(median)])[0])
-
-
-def _pairs(sides: Sequence[pd.DataFrame], kinds: Sequence[str], *, by_version: bool) -> list[Pair]:
-    """Return a pair per kind, or per pair of package ids, even if one side has no requests."""
-    rows = pd.concat([side.assign(side=number) for number, side in enumerate(sides)], ignore_index=True)
-    pairs: list[Pair] = []
-    for values, part in rows.groupby(list(kinds), dropna=False, observed=True, sort=True):
-        keys = dict(zip(kinds, values, strict=True))
-        first, second = (part[part["side"] == side] for side in (0, 1))
-        if not by_version:
-            pairs.append((keys, first, second))
-            continue
-        pairs += [
-            ({**keys, "package_id_before": a, "package_id_after": b}, before, after)
-            for a, before in _by_package(first)
-            for b, after in _by_package(second)
-        ]
-    return pairs
-
-
-def _by_package(rows: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
-    by_package: list[tuple[Any, pd.DataFrame]] = list(rows.groupby("package_id", dropna=False, sort=True))
-    return by_package or [(None, rows)]
-
-
-def _known_count(rows: pd.DataFrame) -> int:
-    return int(rows["requests"][rows[COST].notna()].sum())
-
-
 def _columns(pairs: Sequence[Pair], median_of_all: int | None, min_requests: int | None) -> dict[str, Any]:
     """Return the columns that need no price and no window, and the totals of both sides."""
     least = max(LEAST_COUNT, min_requests or 0)
-    judged = [min(_known_count(before), _known_count(after)) >= least for _, before, after in pairs]
-    rows = [_row(*pair, is_judged, max(1, sum(judged)), min_requests) for pair, is_judged in zip(pairs, judged, strict=True)]
+    judged = [min(len(pair.before.costs), len(pair.after.costs)) >= least for pair in pairs]
+    rows = [_row(pair, is_judged, max(1, sum(judged)), min_requests) for pair, is_judged in zip(pairs, judged, strict=True)]
     names = [column.name for column in (*grouping.TEMPLATE.keys, *VERSION_KEYS, *COMPARE.columns)]
-    table = pd.DataFrame(rows, columns=[*names, "coverage", "totals"], dtype="object")
+    table = pd.DataFrame(rows, columns=[*names, "coverage"], dtype="object")
     integers = [column.name for column in COMPARE.columns if column.dtype == declare.INTEGER]
     counts = [(f"{name}_{side}", table[f"requests_{side}"].to_numpy("int64"), percent) for name, percent, side in PERCENTILES]
     return {
         **table,
         **{name: as_integers(table[name].tolist(), name) for name in integers},
         "few_requests_for": few_requests(counts, min_requests),
-        "totals": table["totals"].tolist(),
-        "coverage_bytes": [_known_share_of_bytes(pd.concat([before, after]), median_of_all) for _, before, after in pairs],
+        "totals": [(pair.before.total, pair.after.total) for pair in pairs],
+        "coverage_bytes": [pair.both.known_share_of_bytes(median_of_all) for pair in pairs],
     }
 
 
-def _row(
-    keys: dict[str, Any],
-    before: pd.DataFrame,
-    after: pd.DataFrame,
-    is_judged: bool,
-    judged_count: int,
-    min_requests: int | None,
-) -> dict[str, Any]:
+def _row(pair: Pair, is_judged: bool, judged_count: int, min_requests: int | None) -> dict[str, Any]:
     """Return the figures of one kind, or of two of its versions."""
-    sides = {"before": before, "after": after}
-    costs = {side: _costs(rows) for side, rows in sides.items()}
-    first, second = (costs[side] if is_judged else NOTHING for side in SIDES)
+    sides = {"before": pair.before, "after": pair.after}
+    first, second = (requests.costs if is_judged else NOTHING for requests in sides.values())
     difference, strict = (
         difference_of_percentiles(first, second, 50, confidence=1 - LEVEL / number) for number in (1, judged_count)
     )
     percentiles = {
-        f"{name}_{side}": percentile(costs[side], percent, min_count=min_requests).value for name, percent, side in PERCENTILES
+        f"{name}_{side}": percentile(sides[side].costs, percent, min_count=min_requests).value
+        for name, percent, side in PERCENTILES
     }
     median_before = percentiles["median_before"]
-    both = pd.concat([before, after], ignore_index=True)
     return {
-        **keys,
-        **{f"package_ids_{side}": _package_ids(rows) for side, rows in sides.items()},
-        **{f"requests_{side}": len(each) for side, each in costs.items()},
-        **{f"coverage_{side}": _known_share(rows) for side, rows in sides.items()},
+        **pair.keys,
+        **{f"package_ids_{side}": ", ".join(requests.package_ids) or None for side, requests in sides.items()},
+        **{f"requests_{side}": len(requests.costs) for side, requests in sides.items()},
+        **{f"coverage_{side}": requests.known_share for side, requests in sides.items()},
         **percentiles,
         **{name: getattr(difference, name) for name in ("difference", "low", "high")},
         "low_all": strict.low,
         "high_all": strict.high,
         "relative": difference.difference / median_before if difference.difference is not None and median_before else np.nan,
-        "judgment": _judgment(before, after, strict),
-        "totals": tuple(sum(each.tolist()) for each in costs.values()),
-        "coverage": _known_share(both),
+        "judgment": _judgment(pair.before, pair.after, strict),
+        "coverage": pair.both.known_share,
     }
 
 
-def _package_ids(rows: pd.DataFrame) -> str | None:
-    return ", ".join(sorted(rows["package_id"].dropna().unique())) or None
-
-
-def _judgment(before: pd.DataFrame, after: pd.DataFrame, difference: PercentileDifference) -> str:
+def _judgment(before: Requests, after: Requests, difference: PercentileDifference) -> str:
     """Return what the interval for all judged kinds together says of a kind."""
-    if before.empty or after.empty:
-        return "new" if before.empty else "gone"
+    if not before.count or not after.count:
+        return "gone" if before.count else "new"
     if difference.low is None or difference.high is None:
         return "too few"
     return "dearer" if difference.low > 0 else "cheaper" if difference.high < 0 else "no clear change"
