@@ -250,9 +250,11 @@ class Call:
         )
 
     def _selected(self, measures: Mapping[str, Measure]) -> list[str]:
-        """Return measures in SQL, each with the description of its column as a comment."""
-        sentences = {column.name: f"-- {column.description}\n" for column in (*self.figure.columns, *self.grouping.extra)}
-        return [f"{sentences.get(name, '')}{each.expression(self.options)} AS {name}" for name, each in measures.items()]
+        """Return measures in SQL, each with the description of its column or its own as a comment."""
+        sentences = {name: each.description for name, each in measures.items()}
+        sentences |= {column.name: column.description for column in (*self.figure.columns, *self.grouping.extra)}
+        comments = {name: f"-- {sentences[name]}\n" if sentences[name] else "" for name in measures}
+        return [f"{comments[name]}{each.expression(self.options)} AS {name}" for name, each in measures.items()]
 
 
 def known_count(name: str) -> str:

@@ -38,6 +38,8 @@ class Options:
 class Measure:
     """One aggregate over the rows of a group."""
 
+    description: str = ""
+
     def expression(self, options: Options) -> str:
         """Return the aggregate in SQL."""
         raise NotImplementedError
@@ -133,10 +135,14 @@ class Percentile(Measure):
 
 @dataclass(frozen=True)
 class Values(Measure):
-    """All values of a column, or those of the rows that meet a condition, in any order."""
+    """All values of a column, or those of the rows that meet a condition, in any order.
+
+    They are no column of the result, so `description` says in the query what becomes of them.
+    """
 
     of: str
-    where: str = ""
+    where: str
+    description: str
 
     def expression(self, options: Options) -> str:
         """Return the aggregate in SQL."""

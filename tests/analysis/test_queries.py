@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -355,6 +356,13 @@ def test_the_query_of_a_runway_has_its_hours(sandbox_history: Frames) -> None:
     own = sandbox_history.verdicts.query("submitting_participant_uid == @arguments['participant']")
     is_before = own["record_time"] < pd.Timestamp("2026-11-16", tz="UTC")
     assert sum(row["own"] for row in rows) == is_before.sum() > 0
+
+
+def test_the_query_of_latencies_says_how_percentiles_follow_from_their_lists(sandbox_history: Frames) -> None:
+    lines = [line.strip() for line in lf.query(lf.verdict.latency, sandbox_history).splitlines()]
+    lists = [number for number, line in enumerate(lines) if line.startswith("list(latency)")]
+    assert len(lists) == 2
+    assert all(re.fullmatch(r"-- Latencies of .*percentile is the value at a rank.*", lines[number - 1]) for number in lists)
 
 
 def test_periods_count_from_the_first(sandbox_history: Frames) -> None:

@@ -37,6 +37,7 @@ def _percentile_columns(prefix: str, noun: str, where: str) -> tuple[declare.Res
     return (*columns, highest)
 
 
+LATENCIES_OF = "Latencies of the {}. A percentile is the value at a rank among them."
 LATENCY = declare.Figure(
     "verdict.latency",
     caption="Latency of accepted requests",
@@ -111,8 +112,8 @@ LATENCY = declare.Figure(
     known="latency >= 0",
     others={
         **LIMIT_EVIDENCE,
-        "accepted_latencies": Values("latency", IS_ACCEPTED_WITH_LATENCY),
-        "rejected_latencies": Values("latency", IS_REJECTED_IN_TIME),
+        "accepted_latencies": Values("latency", IS_ACCEPTED_WITH_LATENCY, LATENCIES_OF.format("accepted requests")),
+        "rejected_latencies": Values("latency", IS_REJECTED_IN_TIME, LATENCIES_OF.format("requests rejected before the limit")),
     },
 )
 
