@@ -160,7 +160,8 @@ def _files(name: str, frames: Tables, stored_name: str) -> Relation:
     if scan.update_ids and scan.update_ids.num_rows > MAX_IDS:
         raise UsageError(f"The frames have {scan.update_ids.num_rows:,} ids. Save them with lf.save_frames, and open them again.")
     needed = [_values(each, description, rows) for each, (description, rows) in small.items() if rows is not None]
-    return Relation(name, f"Table {table.name}{source}.", scan.select(*small), relations=tuple(needed))
+    # Otherwise DuckDB keeps all columns of a table that two relations read, payloads included.
+    return Relation(name, f"Table {table.name}{source}.", scan.select(*small), relations=tuple(needed), is_materialized=False)
 
 
 def _values(name: str, description: str, rows: pa.Table) -> Relation:

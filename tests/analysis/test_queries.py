@@ -365,6 +365,12 @@ def test_the_query_of_latencies_says_how_percentiles_follow_from_their_lists(san
     assert all(re.fullmatch(r"-- Latencies of .*percentile is the value at a rank.*", lines[number - 1]) for number in lists)
 
 
+def test_a_table_that_two_relations_read_is_not_kept_with_all_its_columns(sandbox_history: Frames) -> None:
+    text = lf.query(lf.economy.purchases, sandbox_history)
+    assert text.count("FROM tree_events") > 1
+    assert "\ntree_events AS NOT MATERIALIZED (\n" in text
+
+
 def test_periods_count_from_the_first(sandbox_history: Frames) -> None:
     expected = lf.cost.spend(sandbox_history, every="1h")
     rows = run(lf.query(lf.cost.spend, sandbox_history, every="1h"))
