@@ -43,9 +43,19 @@ in DuckDB over the same files. Both use one thread, and the ratio is that of the
 The exponent is that of a power of the number of requests, fitted to the seconds of the processor of {sizes} requests: 1 is
 proportional. Below a second or so, fixed costs make it small.
 
+Figures without a call need something else than a week of events: {absent}.
+
 `make bench-answers` measures all of this again: up to an hour on two quiet cores, and 10 GB of disk below
 `.ledgerframes/bench`.
 """
+
+# Figures without a call, by what they need instead of a week of events.
+WITHOUT_CALL = {
+    "four whole weeks": ("cost.runway", "cost.runway_summary"),
+    "the updates of one participant": ("reconcile.bounds", "reconcile.paid_traffic", "reconcile.paid_traffic_totals"),
+    "lists of bulk objects": ("reconcile.digests",),
+    "price votes": ("votes.price", "votes.stale"),
+}
 
 
 @dataclass(frozen=True)
@@ -126,6 +136,7 @@ def as_page(
         copies=copies,
         requests=copies * EVENTS_OF_THE_SANDBOX,
         sizes=", ".join(f"{size * EVENTS_OF_THE_SANDBOX:,}" for size in sizes),
+        absent=", ".join(f"{what} ({', '.join(f'`{name}`' for name in names)})" for what, names in WITHOUT_CALL.items()),
     )
     written = (
         f"The weekly report over this week takes {minutes:.1f} minutes{missed}; its largest process needs {gigabytes:.1f} GB."

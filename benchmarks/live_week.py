@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import by_hand
@@ -55,6 +56,7 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "cost.estimate": lambda frames: lf.cost.estimate(frames, ESTIMATES),
     "cost.overhead": lambda frames: lf.cost.overhead(frames),
     "cost.overhead by template": lambda frames: lf.cost.overhead(frames, by="template"),
+    "cost.journal": lambda frames: _journal(frames),
     "cost.invalid_values": lambda frames: lf.cost.invalid_values(frames),
     "cost.requests": lambda frames: lf.cost.requests(frames),
     "cost.spend": lambda frames: lf.cost.spend(frames),
@@ -76,6 +78,10 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "findings": lambda frames: lf.findings(frames),
     "grant.evidence": lambda frames: lf.grant.evidence(frames, **APP, **_last_day(frames), min_coverage=0),
     "grant.evidence_totals": lambda frames: lf.grant.evidence_totals(frames, **APP, **_last_day(frames), min_coverage=0),
+    "grant.verify": lambda frames: _verified(frames),
+    "reconcile.bulk": lambda frames: lf.reconcile.bulk(frames, frames),
+    "reconcile.bulk_totals": lambda frames: lf.reconcile.bulk_totals(frames, frames),
+    "reconcile.contracts": lambda frames: lf.reconcile.contracts(frames, _snapshot(frames, _end(frames)), base=_base(frames)),
     "reconcile.coverage": lambda frames: lf.reconcile.coverage(frames),
     "reconcile.nodes": lambda frames: lf.reconcile.nodes(frames, frames),
     "reconcile.rewards": lambda frames: lf.reconcile.rewards(frames),
@@ -103,11 +109,30 @@ def _last_day(frames: Frames) -> dict[str, Any]:
     return {"since": max(frames.window.since, frames.window.until - timedelta(days=1)), "until": frames.window.until}
 
 
+def _journal(frames: Frames) -> pd.DataFrame:
+    """Return the entries of the bill of every participant."""
+    bill = lf.cost.statement(frames, by="participant", **BILL)
+    return lf.cost.journal(bill, accounts={"traffic": ("5200", "1400")}, accept_partial=True)
+
+
+def _verified(frames: Frames) -> pd.DataFrame:
+    """Return the checks of the evidence of the last day."""
+    with TemporaryDirectory() as parent:
+        folder = Path(parent) / "evidence"
+        lf.grant.evidence(frames, **APP, **_last_day(frames), min_coverage=0, folder=folder)
+        return lf.grant.verify(folder)
+
+
 def _base(frames: Frames) -> pd.DataFrame:
-    """Return a snapshot of the start of the week, with one coin of nobody."""
+    """Return a snapshot of the start of the week."""
+    return _snapshot(frames, SINCE)
+
+
+def _snapshot(frames: Frames, at: datetime) -> pd.DataFrame:
+    """Return a snapshot with the network's rules, and one coin of nobody."""
     new = run(frames, Query("FROM new_coins LIMIT 1", (NEW_COINS,))).iloc[0]
     coin = '{"owner": "nobody", "amount": {"initialAmount": "1.0", "ratePerRound": {"rate": "0.0"}}}'
-    contract = {"snapshot_time": SINCE, "package_name": new["package_name"], "signatories": list(new["signatories"])}
+    contract = {"snapshot_time": at, "package_name": new["package_name"], "signatories": list(new["signatories"])}
     rules = {**contract, "contract_id": "rules", "template_name": "Splice.DsoRules:DsoRules", "create_arguments": "{}"}
     coins = {**contract, "contract_id": "coin", "template_name": "Splice.Coin:Coin", "create_arguments": coin}
     return testing.frames_of(active_contracts=[rules, coins]).active_contracts

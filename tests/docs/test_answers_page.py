@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ledgerframes.analysis import FIGURES
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "live-week.md"
 CALL = re.compile(r'^    "([a-z_.]+(?: [\w ]+)?)": lambda', re.MULTILINE)
@@ -21,6 +23,14 @@ def test_every_call_has_its_row_or_is_named() -> None:
     assert len(rows()) > 30
     assert [call for call in calls if call in rows() or f"`{call}`" in absent] == calls
     assert rows().keys() <= set(calls)
+
+
+def test_every_figure_has_a_call_or_the_page_says_what_it_needs() -> None:
+    [paragraph] = [part for part in PAGE.read_text(encoding="utf-8").split("\n\n") if part.startswith("Figures without a call")]
+    named = set(re.findall(r"`([a-z_.]+)`", paragraph))
+    measured = {call.partition(" ")[0] for call in rows()}
+    assert measured | named == set(FIGURES)
+    assert not measured & named
 
 
 def test_what_misses_a_limit_says_so() -> None:
