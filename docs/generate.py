@@ -9,7 +9,8 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
 from gallery import gallery_page
 from questions import notebooks_page, questions_page
@@ -31,6 +32,7 @@ def pages() -> dict[str, str]:
         "gallery.md": f"{GENERATED}\n\n{gallery_page()}",
         "notebooks.md": f"{GENERATED}\n\n{notebooks_page()}",
         "settings.md": settings_page(),
+        "run-json.md": run_json_page(),
         **reference_pages(),
     }
 
@@ -267,6 +269,77 @@ def attribute_meanings(model: type) -> dict[str, str]:
         for name in names if line.startswith(" ") else ():
             meanings[name] = f"{meanings.get(name, '')} {line.strip()}".strip()
     return meanings
+
+
+# -- run.json -----------------------------------------------------------------------------------------------------
+
+RUN_JSON_INTRODUCTION = """\
+# run.json
+
+Each [report](reports.md) writes `run.json` next to its page. A program can read a figure of the latest run:
+
+```console
+jq .headline.rejection_rate reports/latest/verdicts/run.json
+```
+
+- The first table has all members. Those that hold objects link to a table of them.
+- Times are in UTC, such as `2026-11-09T00:00:00Z`. Shares are from 0 to 1. Digests are SHA-256.
+- Runs of some earlier versions do not have the members that *may be missing*.
+"""
+JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null", list: "array", dict: "object"}
+
+
+def run_json_page() -> str:
+    """Return the page of the members of ``run.json``, as their types declare them."""
+    from ledgerframes.report import HEADLINE
+    from ledgerframes.report.run_content import RunContent
+
+    figures = grid(("figure", "description"), [(f"`{name}`", meaning) for name, meaning in HEADLINE.items()])
+    parts = [GENERATED, RUN_JSON_INTRODUCTION.rstrip(), member_grid(RunContent)]
+    parts += [f"## {path}\n\n{first_sentence(kind)}\n\n{member_grid(kind, path)}" for path, kind in nested_types(RunContent)]
+    return "\n\n".join([*parts, f"## headline\n\n{figures}"]) + "\n"
+
+
+def member_grid(kind: type, path: str = "") -> str:
+    """Return the members of a typed dictionary with the types and meanings that it declares."""
+    sections = {"headline", *(nested for nested, _ in nested_types(kind, path))}
+    hints, rows = get_type_hints(kind, include_extras=True), []
+    for name, meaning in attribute_meanings(kind).items():
+        below = f"{path}.{name}" if path else name
+        member = f"[`{name}`](#{below.replace('.', '')})" if below in sections else f"`{name}`"
+        missing = "yes" if get_origin(hints[name]) is NotRequired else ""
+        text = meaning.replace("``", "`").replace(". None", ". Null").replace("None", "null")
+        rows.append((member, json_type(hints[name]), missing, text))
+    return grid(("member", "type", "may be missing", "description"), rows)
+
+
+def nested_types(kind: type, path: str = "") -> Iterator[tuple[str, type]]:
+    """Each typed dictionary below another, with the names of the members that lead to it."""
+    hints = get_type_hints(kind)
+    for name in attribute_meanings(kind):
+        below = f"{path}.{name}" if path else name
+        for nested in filter(is_typeddict, parts_of(hints[name])):
+            yield below, nested
+            yield from nested_types(nested, below)
+
+
+def parts_of(hint: Any) -> Iterator[Any]:
+    """A type, and those that it has as arguments."""
+    yield hint
+    for part in get_args(hint):
+        yield from parts_of(part)
+
+
+def json_type(hint: Any) -> str:
+    """Return the name of a type in JSON."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is NotRequired:
+        return json_type(*arguments)
+    if origin is list:
+        return f"array of {json_type(*arguments).replace(' or ', 's or ')}s"
+    if origin in (None, dict):
+        return JSON_TYPES[dict if is_typeddict(hint) else origin or hint]
+    return " or ".join(map(json_type, arguments))
 
 
 def write(folder: Path = HERE) -> None:

@@ -22,9 +22,12 @@ from ledgerframes.analysis.economy import _leaderboard
 
 ROOT = Path(__file__).parents[1]
 CALLS = """\
+from pathlib import Path
+
 import pandas as pd
 
 import ledgerframes as lf
+from ledgerframes.report import run_report
 
 net = lf.connect("sandbox")
 frames = lf.load_events(net, during="yesterday")
@@ -33,6 +36,8 @@ updates: lf.Frames = lf.load_updates(net, since="2026-11-08", shape="acs_delta")
 traffic: pd.DataFrame = lf.load_traffic(net, during="yesterday", columns=["update_id"])
 plan: pd.DataFrame = lf.plan(lf.load_events, net, since="2026-11-08")
 plan = lf.plan(lf.load_parties, net)
+run = run_report("verdicts", net=net, out=Path("reports")).run
+requests: int = run["coverage"]["requests"]
 """
 MISTAKES = [
     'lf.cost.spend(frames, by="participnt")',
@@ -49,6 +54,8 @@ MISTAKES = [
     "lf.plan(lf.cost.spend, net)",
     "lf.cost.spnd(frames)",
     "frames.trafic",
+    'run["coverage"]["reqests"]',
+    'share: int = run["coverage"]["final"]',
 ]
 for name in (each.partition(".")[0] for each in FIGURES):
     getattr(lf, name)  # which declares its figures

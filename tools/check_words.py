@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ledgerframes"
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "data/README.md")
-GENERATED_PAGES = ("cli.md", "operations.md", "performance.md", "settings.md", "tables.md")
+GENERATED_PAGES = ("cli.md", "operations.md", "performance.md", "run-json.md", "settings.md", "tables.md")
 
 PARTICIPLES = re.compile(
     r"(?:^|_)(?:asked|found|given|came|said|kept|held|wanted|lost|taken|begun|gone|told|made|done|shaped|joined|chosen|named"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import pandas as pd
 
@@ -11,56 +11,11 @@ from ledgerframes.analysis.findings.effects import describe_effect
 from ledgerframes.analysis.findings.facts import NOT_FINAL, NOT_IN_STORE
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.report.registry import ABOUT, MEASURES
+from ledgerframes.report.sentences import Attention, LinkedText
 from ledgerframes.report.summary.texts import listing
 
 MAX_SENTENCES = 5
 ABOUT_DATA = {NOT_IN_STORE: ABOUT, NOT_FINAL: ABOUT}  # facts about the data, which concern every page
-
-
-class LinkedText(TypedDict):
-    """A sentence about a finding.
-
-    Attributes
-    ----------
-    text : str
-        What the finding says.
-    what : str
-        Its measure.
-    effect : str
-        The end of the text, on the bytes at stake. Empty if it has none.
-    heading : str
-        The heading on the page under which it is shown.
-    next_step : str
-        What a reader can do about it, or whom to contact.
-    """
-
-    text: str
-    what: str
-    effect: str
-    heading: str
-    next_step: str
-
-
-class Attention(TypedDict):
-    """Findings of a window for its page.
-
-    Attributes
-    ----------
-    summary : str
-        The sentence about all findings.
-    findings : list of LinkedText
-        The first findings that the page shows, with the most at stake.
-    others : int
-        The number of further findings that the page could show.
-    elsewhere : str
-        The measures that the page does not show, with the number of their findings and the report that shows them. Empty if
-        there are none.
-    """
-
-    summary: str
-    findings: list[LinkedText]
-    others: int
-    elsewhere: str
 
 
 def describe_attention(findings: pd.DataFrame, headings: Mapping[str, str]) -> Attention:

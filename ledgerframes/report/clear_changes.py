@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from ledgerframes.analysis.usual_range import waste_range
+from ledgerframes.report.run_content import DayRows
 from ledgerframes.report.summary.traffic import is_same_coverage
 from ledgerframes.statistics.usual_sums import usual_sum
 
 DAYS_OF_WEEK = 7
 Values = Sequence[float | None]
-DayRows = Sequence[dict[str, Any]]
 Day = TypeVar("Day")
 
 

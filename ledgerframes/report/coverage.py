@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
@@ -14,6 +12,8 @@ from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.event_bounds import history_start, require_overlap
 from ledgerframes.network import Network
+from ledgerframes.report.headline import Headline
+from ledgerframes.report.run_content import CoverageContent, RequirementsContent
 from ledgerframes.statistics import printing
 from ledgerframes.store import Segment
 from ledgerframes.store.scan import count_rows, read_rows
@@ -21,9 +21,6 @@ from ledgerframes.texts.representation import pluralize
 from ledgerframes.values.decimals import require_share
 from ledgerframes.values.extents import MigrationWindow
 from ledgerframes.values.windows import Window, iso
-
-if TYPE_CHECKING:
-    from ledgerframes.report.headline import Headline
 
 
 @dataclass(frozen=True)
@@ -50,17 +47,34 @@ class Coverage:
         return self.requests_with_cost / self.requests if self.requests else None
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Coverage:
+    def from_dict(cls, values: CoverageContent) -> Coverage:
         """Return the coverage that these JSON values describe."""
-        data_until = values["data_until"] and datetime.fromisoformat(values["data_until"])
-        attributes = {name: value for name, value in values.items() if name != "known_cost_share"}
-        return cls(**{**attributes, "data_until": data_until, "sources": tuple(values["sources"])})
+        return cls(
+            final=values["final"],
+            provisional=values["provisional"],
+            missing=values["missing"],
+            rows=values["rows"],
+            provisional_rows=values["provisional_rows"],
+            requests=values["requests"],
+            requests_with_cost=values["requests_with_cost"],
+            data_until=datetime.fromisoformat(text) if (text := values["data_until"]) else None,
+            sources=tuple(values["sources"]),
+        )
 
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> CoverageContent:
         """Return the attributes as JSON values."""
-        data_until = iso(self.data_until) if self.data_until else None
-        computed = {"known_cost_share": self.known_cost_share, "data_until": data_until, "sources": list(self.sources)}
-        return {**self.__dict__, **computed}
+        return {
+            "final": self.final,
+            "provisional": self.provisional,
+            "missing": self.missing,
+            "rows": self.rows,
+            "provisional_rows": self.provisional_rows,
+            "requests": self.requests,
+            "requests_with_cost": self.requests_with_cost,
+            "data_until": iso(self.data_until) if self.data_until else None,
+            "sources": list(self.sources),
+            "known_cost_share": self.known_cost_share,
+        }
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,11 @@ class Requirements:
     def __post_init__(self) -> None:
         if self.min_coverage is not None:
             require_share("min_coverage", self.min_coverage)
+
+    def as_dict(self) -> RequirementsContent:
+        """Return the requirements as JSON values."""
+        seconds = self.max_age.total_seconds() if self.max_age else None
+        return {"min_coverage": self.min_coverage, "max_age_seconds": seconds}
 
     def check(self, coverage: Coverage, needs_cost: bool, now: datetime) -> None:
         """Raise a CoverageError unless the data meet the requirements."""

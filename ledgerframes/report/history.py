@@ -9,8 +9,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.analysis.usual_range import INTEGERS, describe_waste_range, period_totals, waste_range
 from ledgerframes.frames import Frames
+from ledgerframes.report.run_content import DayTotals, RunContent
 from ledgerframes.values.windows import Window, iso
 
 DAY_DTYPES = {"period_start": "datetime64[us, UTC]", **dict.fromkeys(INTEGERS, "int64"), "is_whole": "bool"}
@@ -47,24 +49,28 @@ def describe_waste(frames: Frames, history: Frames | pd.DataFrame | None) -> str
 # -- days that runs keep --------------------------------------------------------------------------------------------------
 
 
-def daily_integers(frames: Frames) -> list[dict[str, object]]:
+def daily_integers(frames: Frames) -> list[DayTotals]:
     """Return the integers of each day that a usual range needs, as JSON values."""
-    totals = period_totals(frames, "1d")
-    totals = totals.assign(since=[iso(time) for time in totals["period_start"].dt.to_pydatetime()])
-    return json_rows(totals[["since", *INTEGERS, "is_whole"]].astype(dict.fromkeys(INTEGERS, "int64")))
+    return [
+        DayTotals(
+            since=iso(row.period_start),
+            requests=row.requests,
+            rejected=row.rejected,
+            requests_with_cost=row.requests_with_cost,
+            wasted_traffic_cost=row.wasted_traffic_cost,
+            total_traffic_cost=row.total_traffic_cost,
+            is_whole=row.is_whole,
+        )
+        for row in iter_rows(period_totals(frames, "1d"))
+    ]
 
 
-def json_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
-    """Return the rows of a frame as JSON values."""
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
-
-
-def days_of_runs(runs: Sequence[dict[str, object]], network: str, window: Window) -> pd.DataFrame:
+def days_of_runs(runs: Sequence[RunContent], network: str, window: Window) -> pd.DataFrame:
     """Return the whole days of a window that runs kept, one row per day, sorted by time.
 
     Only runs of the network count. If several have the same day, the last one in this order counts.
     """
-    rows = [day for run in runs if run["network"] == network for day in run.get("days", [])]  # type: ignore[attr-defined]
+    rows = [day for run in runs if run["network"] == network for day in run.get("days", [])]
     days = pd.DataFrame(rows, columns=["since", *INTEGERS, "is_whole"]).rename(columns={"since": "period_start"})
     days = days.assign(period_start=pd.to_datetime(days["period_start"], utc=True)).astype(DAY_DTYPES)
     first, last = (pd.Timestamp(time).floor("D") for time in (window.since, window.until))

@@ -23,17 +23,22 @@ class KeyFigure(TypedDict):
 
     Attributes
     ----------
-    label, value, note : str
-        Its name, its value with the unit, and a remark.
+    label : str
+        Its name.
+    value : str
+        Its value with the unit, as text.
+    note : str
+        A remark, such as the amount in currency.
     change : str
-        Change against the period before. Empty if the two are not comparable.
+        Change against the period before, in percent or percentage points. Empty if the two are not comparable.
     is_clear : bool
         Whether the change was tested, and is more than chance or the weeks before explain.
     unit : str
-        Of the values by day.
-    before, days : list
-        The value of each day before the window and of the window, None if unknown. The days before are those of the weeks of
-        its usual ranges, or of the period before where the report has none.
+        Unit of the values by day: ``bytes``, ``share`` of 1, ``microseconds`` or ``coin``.
+    before : list of (float or None)
+        Value of each day of the weeks or the period before the window, None if unknown.
+    days : list of (float or None)
+        Value of each day of the window, None if unknown.
     """
 
     label: str

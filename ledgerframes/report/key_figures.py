@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Literal
 
 import pandas as pd
 
@@ -18,6 +18,7 @@ from ledgerframes.report.history import daily_integers
 from ledgerframes.report.key_figure import LATENCY, REJECTED, REWARDS, TRAFFIC_COST, WASTED, WEIGHT, KeyFigure, new_figure
 from ledgerframes.report.own_figures import balance_left, own_cost
 from ledgerframes.report.prices import Prices
+from ledgerframes.report.run_content import DayRows, DayTotals
 from ledgerframes.report.summary.periods import MIN_FINAL_SHARE, Periods, Rewards
 from ledgerframes.report.summary.texts import signed_percent
 from ledgerframes.report.summary.traffic import is_same_coverage
@@ -28,8 +29,8 @@ from ledgerframes.statistics.rates import difference_of_rates
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.values.windows import iso
 
+Total = Literal["requests", "rejected", "wasted_traffic_cost", "total_traffic_cost"]  # of a day
 PAYERS = Query("SELECT count(DISTINCT submitting_participant_uid) AS payers FROM requests", (REQUESTS,))
-DayRows = Sequence[dict[str, Any]]
 
 
 def measure_key_figures(
@@ -210,13 +211,13 @@ def _medians_before(periods: Periods, earlier: DayRows) -> list[float | None]:
     return _medians(periods.before) if periods.before is not None and not periods.obstacle else []
 
 
-def _with_days(figure: KeyFigure, before: DayRows, days: DayRows, name: str, whole: str = "") -> KeyFigure:
+def _with_days(figure: KeyFigure, before: DayRows, days: DayRows, name: Total, whole: Total | None = None) -> KeyFigure:
     """Return a figure with its value, or its share of a whole, for each day of two periods."""
     of_before, of_days = ([_day(row, name, whole) for row in rows] for rows in (before, days))
     return {**figure, "before": of_before, "days": of_days}
 
 
-def _day(row: dict[str, Any], name: str, whole: str) -> float | None:
+def _day(row: DayTotals, name: Total, whole: Total | None) -> float | None:
     if not row["is_whole"] or not row["requests_with_cost" if name.endswith("cost") else "requests"]:
         return None
     return float(row[name]) if not whole else row[name] / row[whole] if row[whole] else None

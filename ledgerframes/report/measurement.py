@@ -12,6 +12,7 @@ from ledgerframes.analysis import cost
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings import findings as find
 from ledgerframes.analysis.findings.facts import CURRENCY, REWARDS
+from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -22,16 +23,18 @@ from ledgerframes.report.attention import describe_attention
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.freeze import FrozenInputs
 from ledgerframes.report.headline import measure_headline
-from ledgerframes.report.history import daily_integers, json_rows
+from ledgerframes.report.history import daily_integers
 from ledgerframes.report.key_figure import KeyFigure
 from ledgerframes.report.key_figures import measure_key_figures
 from ledgerframes.report.loads import State, history_window, load_before, load_state
 from ledgerframes.report.prices import read_prices
 from ledgerframes.report.quality import describe_quality
 from ledgerframes.report.reward_links import check_rewards, write_reward_links
+from ledgerframes.report.run_content import Problem, SegmentContent, WindowDigests, WindowFacts
+from ledgerframes.report.sentences import Statement
 from ledgerframes.report.summary import summarize
 from ledgerframes.report.summary.balance import largest_payer
-from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.summary.periods import Periods
 from ledgerframes.store import Segment
 from ledgerframes.store.location import digest_of
 from ledgerframes.values.windows import Window
@@ -43,8 +46,8 @@ class Measurement:
 
     coverage: Coverage
     periods: Periods
-    facts: dict[str, Any]  # figures, problems and new members of the window, as run.json has them
-    digests: dict[str, Any]  # of the segments of the window, and of the weeks before, empty without usual ranges
+    facts: WindowFacts
+    digests: WindowDigests
 
     def measure_key_figures(self, inputs: FrozenInputs) -> list[KeyFigure]:
         """Return the figures that the page of a report opens with."""
@@ -68,7 +71,7 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     headline = measure_headline(frames, findings)
     additions, snapshot = additions_of(frames), offline.store.snapshot(EVENTS, window)
     before = load_before(offline, frames) if report.subjects else None
-    facts = {
+    facts: WindowFacts = {
         "headline": headline,
         "quality": describe_quality(frames),
         "attention": None if findings is None else describe_attention(findings, report.headings),
@@ -78,7 +81,7 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
         "extra_members": sorted(additions.members),
         "new_kinds": sorted(additions.kinds),
     }
-    digests = {
+    digests: WindowDigests = {
         "snapshot": snapshot.digest,
         "history": _history_digest(offline, window, history) if report.needs_history else "",
         "segments": [_describe(segment) for segment in snapshot.segments],
@@ -133,7 +136,7 @@ def _load_weeks(offline: Network, window: Window) -> Frames | None:
         return None
 
 
-def _describe(segment: Segment) -> dict[str, object]:
+def _describe(segment: Segment) -> SegmentContent:
     """Return a segment with the digests of its files, which prove the origin later."""
     return {
         "extent": str(segment.extent),
@@ -144,13 +147,13 @@ def _describe(segment: Segment) -> dict[str, object]:
     }
 
 
-def _problems(frames: Frames) -> list[dict[str, object]]:
-    """Return the rows and values that the figures of frames leave out, as JSON values."""
+def _problems(frames: Frames) -> list[Problem]:
+    """Return the rows and values that the figures of frames leave out."""
     values = cost.invalid_values(frames).rename(columns={"first_update_id": "update_id"})
     values = values[values["rows"] > 0]
     unusable = values.assign(problem=values["column"] + " " + values["problem"].astype("str"))
-    columns = ["problem", "table", "rows", "update_id"]
-    return [*json_rows(frames.problems[columns]), *json_rows(unusable[columns])]
+    rows = (row for excluded in (frames.problems, unusable) for row in iter_rows(excluded))
+    return [Problem(problem=row.problem, table=row.table, rows=row.rows, update_id=row.update_id) for row in rows]
 
 
 def _history_digest(net: Network, window: Window, history: Path | None) -> str:

@@ -6,26 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from ledgerframes.report.coverage import format_duration
+from ledgerframes.report.key_figure import KeyFigure
 from ledgerframes.report.page import render_template
 from ledgerframes.report.publish import PAGE, ReportDir, lock_pages, replace_text
 from ledgerframes.report.registry import REPORTS
+from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.runs import failure_notes, list_runs, published_contents, report_names
+from ledgerframes.report.sentences import Attention, LinkedText
 from ledgerframes.report.series import position, window_of, write_links
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
-if TYPE_CHECKING:
-    from ledgerframes.report.attention import Attention
-    from ledgerframes.report.key_figure import KeyFigure
-
 MAX_WEEKS = 8  # of a sparkline
 MAX_SENTENCES = 5  # on what needs attention in a window
-Run = dict[str, Any]
 DayValues = dict[tuple[str, date], float | None]  # by label of a key figure, and day
 
 
@@ -90,35 +88,44 @@ def _windows(out: Path) -> Iterator[Window]:
         days = days_of([run for run in contents if run["network"] == network])
         figures: list[KeyFigure] = next((run["key_figures"] for run in same if run.get("key_figures")), [])
         figures = [_with_weeks(figure, days, same[0]) for figure in figures]
-        comparison = next((run["attention"]["summary"] for run in same if run.get("attention")), "")
+        comparison = next((attention["summary"] for run in same if (attention := run.get("attention"))), "")
         yield Window(network, since, until, figures, _attention(same), comparison, _cards(same, days))
 
 
-def _attention(runs: list[Run]) -> list[dict[str, str]]:
+def _attention(runs: list[RunContent]) -> list[dict[str, str]]:
     """Return what needs attention on the pages of one window.
 
     Each sentence occurs once, with the first page that shows it.
     """
     sentences: dict[str, dict[str, str]] = {}
     for run in runs:
-        for each in (run.get("attention") or {}).get("findings", []):
-            # Runs of earlier versions have none of these.
-            parts = {name: each.get(name, "") for name in ("what", "effect", "next_step")}
-            item = {"text": each["text"], **parts, "report": run["report"], "link": _link(run)}
-            sentences.setdefault(each["text"], item)
+        attention = run.get("attention")
+        for each in attention["findings"] if attention else ():
+            sentences.setdefault(each["text"], _item(each, run))
     return list(sentences.values())[:MAX_SENTENCES]
 
 
-def _link(run: Run) -> str:
-    return f"{run['report']}/{run['key']}/{PAGE}"
+def _item(linked: LinkedText, run: RunContent) -> dict[str, str]:
+    return {
+        "text": linked["text"],
+        "what": linked.get("what", ""),
+        "effect": linked.get("effect", ""),
+        "next_step": linked.get("next_step", ""),
+        "report": run["report"],
+        "link": _link(run["report"], run["key"]),
+    }
 
 
-def _latest(report_dir: ReportDir) -> Run | None:
+def _link(report: str, key: str) -> str:
+    return f"{report}/{key}/{PAGE}"
+
+
+def _latest(report_dir: ReportDir) -> RunContent | None:
     key = report_dir.latest_key()
     return report_dir.read_run(key) if key else None
 
 
-def _cards(runs: list[Run], values: DayValues) -> list[dict[str, Any]]:
+def _cards(runs: list[RunContent], values: DayValues) -> list[dict[str, Any]]:
     """Return the cards of runs, each with a key figure.
 
     It is the first one of its page that no card before has, or else the first.
@@ -133,12 +140,12 @@ def _cards(runs: list[Run], values: DayValues) -> list[dict[str, Any]]:
     return cards
 
 
-def _card(run: Run) -> dict[str, Any]:
+def _card(run: RunContent) -> dict[str, Any]:
     report, attention = REPORTS.get(run["report"]), run.get("attention")
     return {
         "name": run["report"],
         "purpose": report.purpose if report else "",
-        "link": _link(run),
+        "link": _link(run["report"], run["key"]),
         "attention": _count_sentences(attention) if attention else "",
         "created_at": run["created_at"],
     }
@@ -150,7 +157,7 @@ def _count_sentences(attention: Attention) -> str:
     return pluralize(count, "finding") if count else ""
 
 
-def days_of(runs: list[Run]) -> DayValues:
+def days_of(runs: list[RunContent]) -> DayValues:
     """Return the values of all days that the key figures of runs have.
 
     Of two runs over the same day, the later one counts.
@@ -166,7 +173,7 @@ def days_of(runs: list[Run]) -> DayValues:
     return values
 
 
-def _with_weeks(figure: KeyFigure, values: DayValues, run: Run) -> KeyFigure:
+def _with_weeks(figure: KeyFigure, values: DayValues, run: RunContent) -> KeyFigure:
     """Return a key figure with the days before that other runs know.
 
     Together with its own days, these are at most eight weeks.
@@ -184,7 +191,7 @@ def _with_weeks(figure: KeyFigure, values: DayValues, run: Run) -> KeyFigure:
 def _describe(run: dict[str, Any], now: datetime) -> dict[str, Any]:
     created_at = run["created_at"].to_pydatetime()
     return {
-        "link": _link(run),
+        "link": _link(run["report"], run["key"]),
         "window": f"{run['since']:%Y-%m-%d %H:%M} to {run['until']:%Y-%m-%d %H:%M}",
         "created_at": f"{created_at:%Y-%m-%d %H:%M}",
         "age": format_duration(now - created_at),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -14,6 +13,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.key_figure import BALANCE, OWN_COST, KeyFigure, new_figure
 from ledgerframes.report.prices import Prices
+from ledgerframes.report.run_content import DayRows
 from ledgerframes.report.summary.balance import (
     bill_of,
     cases_of,
@@ -29,8 +29,6 @@ from ledgerframes.report.summary.traffic import is_same_coverage
 from ledgerframes.report.units import BYTES, bytes_text
 from ledgerframes.statistics import printing
 from ledgerframes.values.windows import iso
-
-DayRows = Sequence[dict[str, Any]]
 
 
 def own_cost(periods: Periods, prices: Prices, before: DayRows, days: DayRows) -> KeyFigure:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ledgerframes.report.cells import keep_together
 from ledgerframes.report.notebook import Notebook, tags
 from ledgerframes.report.registry import ABOUT, REJECTIONS, WASTE
+from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.sparklines import sparkline
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
 from ledgerframes.statistics import printing
@@ -31,7 +32,6 @@ from ledgerframes.texts.control_characters import escape_html as escape
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
-
 
 TEMPLATES = Path(__file__).parent / "templates"
 SVG = "image/svg+xml"
@@ -124,7 +124,7 @@ class Contents:
         return [heading for heading in self.headings if heading.level == 2]
 
 
-def render(book: Notebook, run: dict[str, Any], *, is_folded: bool = False) -> str:
+def render(book: Notebook, run: RunContent, *, is_folded: bool = False) -> str:
     """Return the page of a notebook with outputs and a ``run.json`` as HTML."""
     contents, labels = Contents(), {figure["label"] for figure in run["key_figures"]}
     title, blocks = _blocks(book, contents)

@@ -21,14 +21,15 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import cast
 
 from ledgerframes.errors import ReportError, UsageError
+from ledgerframes.report.run_content import Bounds, RunContent
 from ledgerframes.values.windows import iso
 
 logger = logging.getLogger("ledgerframes")
@@ -90,7 +91,7 @@ class ReportDir:
         """Return whether the report with this key is published and can be read."""
         return self._find_run(key) is not None
 
-    def _find_run(self, key: str) -> dict[str, Any] | None:
+    def _find_run(self, key: str) -> RunContent | None:
         """Return the ``run.json`` of a published report, or None.
 
         A full disk or a copy can damage the file. The report then counts as not published.
@@ -107,17 +108,16 @@ class ReportDir:
             return None
         return run
 
-    def read_run(self, key: str) -> dict[str, Any]:
+    def read_run(self, key: str) -> RunContent:
         """Return the ``run.json`` of a published report."""
-        run: dict[str, Any] = json.loads((self.path / key / RUN).read_text(encoding="utf-8"))
-        return run
+        return cast("RunContent", json.loads((self.path / key / RUN).read_text(encoding="utf-8")))
 
     def keys_of(self, start: str) -> list[str]:
         """Return the keys of the published reports that begin with a text, in order."""
         names = sorted(path.name for path in self.path.glob(f"{start}*"))
         return [name for name in names if self.is_complete(name)]
 
-    def published_runs(self) -> dict[str, dict[str, Any]]:
+    def published_runs(self) -> dict[str, RunContent]:
         """Return the ``run.json`` of each published run by key, the newest window last."""
         names = [path.name for path in self.path.iterdir()] if self.path.is_dir() else []
         names = [name for name in names if not name.startswith(STAGING_PREFIX)]  # one may be a run that is being deleted
@@ -186,7 +186,7 @@ class ReportDir:
         if note.is_file() and of_window in note.read_text(encoding="utf-8", errors="replace").partition("\n")[0]:
             note.unlink(missing_ok=True)
 
-    def write_failure_note(self, error: BaseException, window: Mapping[str, str]) -> None:
+    def write_failure_note(self, error: BaseException, window: Bounds) -> None:
         """Write a note on the failure of a window, with the report that is still the latest."""
         now = datetime.now(UTC).replace(microsecond=0)
         reason = "It was interrupted." if isinstance(error, KeyboardInterrupt) else " ".join(str(error).split())
@@ -232,7 +232,7 @@ def _staging_path(directory: Path) -> Path:
     return directory / f"{STAGING_PREFIX}{uuid.uuid4().hex}"
 
 
-def _window_end(run: dict[str, Any]) -> datetime:
+def _window_end(run: RunContent) -> datetime:
     """Return the end of the window, or of the time that a run can have data of.
 
     Otherwise, a window that ends in the future would remain the newest one until then.
@@ -241,15 +241,15 @@ def _window_end(run: dict[str, Any]) -> datetime:
     return min(end, created_at)
 
 
-def _is_same_network(run: dict[str, Any], other: dict[str, Any]) -> bool:
+def _is_same_network(run: RunContent, other: RunContent) -> bool:
     return run.get("network") == other.get("network")
 
 
-def _describe_window(window: Mapping[str, str]) -> str:
+def _describe_window(window: Bounds) -> str:
     return f"{window['since']} … {window['until']}"
 
 
-def _order_of(run: dict[str, Any], key: str) -> tuple[datetime, str, str]:
+def _order_of(run: RunContent, key: str) -> tuple[datetime, str, str]:
     """Return what sorts runs, the newest window last."""
     return _window_end(run), run["created_at"], key
 

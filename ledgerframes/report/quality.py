@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -14,29 +14,12 @@ from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
+from ledgerframes.report.sentences import Quality
 from ledgerframes.report.summary.texts import listing
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
 COUNTS = Query("SELECT count(*) AS requests, count(*) FILTER (WHERE is_known) AS known FROM requests", (REQUESTS,))
-
-
-class Quality(TypedDict):
-    """Known part of a window, and the rows that its figures leave out.
-
-    Attributes
-    ----------
-    text : str
-        The quality in a few words.
-    details : list of str
-        A sentence about each part of it.
-    is_whole : bool
-        Whether everything is known and counted.
-    """
-
-    text: str
-    details: list[str]
-    is_whole: bool
 
 
 class _Part(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from ledgerframes.api.names import Api
 from ledgerframes.api.versions import TRIED
 from ledgerframes.engine.connection import temporary_folder
 from ledgerframes.errors import UsageError
@@ -25,6 +26,7 @@ from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, Requirements, require_past, require_requests
 from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
 from ledgerframes.report.loads import HISTORY_WEEKS, fetch_state, history_window, load_before, load_history
+from ledgerframes.report.notebook import Notebook
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
 from ledgerframes.report.pdf import PDF, find_chromium, print_pdf
@@ -32,6 +34,7 @@ from ledgerframes.report.prices import check_price
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, find_report
 from ledgerframes.report.rules import Rule, parse_rule
+from ledgerframes.report.run_content import Bounds, RunContent, RunFacts, ServiceVersions, Versions
 from ledgerframes.report.runs import published_contents
 from ledgerframes.report.timer import Timer
 from ledgerframes.store.location import digest_of
@@ -39,8 +42,6 @@ from ledgerframes.values.windows import Time, Window, iso, parse_duration
 from ledgerframes.values.windows import window as parse_window
 
 logger = logging.getLogger("ledgerframes")
-
-PACKAGES = ("ledgerframes", "duckdb", "pandas", "pyarrow", "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class ReportResult:
     reused : bool
         Whether the report had already been published, so that nothing was run.
     run : dict
-        The content of ``run.json``.
+        The content of ``run.json`` (docs/reports.md#read-a-run-from-a-program).
     is_latest : bool
         Whether `latest` points to this report. It does not if an earlier run covers a newer window.
     broken_rules : tuple of str
@@ -74,7 +75,7 @@ class ReportResult:
     page_path: Path
     latest: Path
     reused: bool
-    run: dict[str, Any]
+    run: RunContent
     is_latest: bool = True
     broken_rules: tuple[str, ...] = ()
 
@@ -192,7 +193,7 @@ def _duration(name: str, value: timedelta | str | None) -> timedelta | None:
     return duration
 
 
-def _bounds(window: Window) -> dict[str, str]:
+def _bounds(window: Window) -> Bounds:
     """Return the start and the end of a window as ``run.json`` has them."""
     return {"since": iso(window.since), "until": iso(window.until)}
 
@@ -225,13 +226,11 @@ class _Run:
             if published:
                 return self._reuse(published)
             check_price(self.parameters, frames)
-            facts = {**self._facts(inputs), "digest": self._digest(inputs)}
+            facts = self._facts(inputs)
             key = self._key(facts)
             if self.report_dir.is_complete(key):
                 return self._reuse(key)
-            run = {**facts, "key": key, "request_count": self.net.request_count - requests, "services": self._services()}
-            run["response_members"] = dict(self.net.extra_members)
-            self._write(staging_dir / "report", inputs, run)
+            run = self._write(staging_dir / "report", inputs, facts, key, self.net.request_count - requests)
             is_latest = self.report_dir.publish(staging_dir / "report", key)
         return self._result(key, run, reused=False, is_latest=is_latest)
 
@@ -249,7 +248,7 @@ class _Run:
 
     # -- reuse --------------------------------------------------------------------------------------------------------------
 
-    def _published_runs(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _published_runs(self) -> Iterator[tuple[str, RunContent]]:
         """Yield the published runs over this window with these parameters, with their keys."""
         for key in self.report_dir.keys_of(_key_start(self.window)):
             run = self.report_dir.read_run(key)
@@ -292,31 +291,42 @@ class _Run:
         load_history(self.net, frames, progress=self.progress)
         return None
 
-    def _write(self, directory: Path, inputs: FrozenInputs, run: dict[str, Any]) -> None:
-        """Write the files that are published, and add the rest of ``run.json`` to `run`."""
-        from ledgerframes.report.execute import environment_variables, execute
-
+    def _write(self, directory: Path, inputs: FrozenInputs, facts: RunFacts, key: str, request_count: int) -> RunContent:
+        """Write the files that are published, and return the content of ``run.json``."""
+        services, response_members = self._services(), dict(self.net.extra_members)
         directory.mkdir()
-        working_dir = directory.parent / "working"
-        working_dir.mkdir()
-        window = {"during": None, **_bounds(self.window)}
-        # The process of the notebook is killed at the end, and cannot remove what its queries wrote.
-        with self.timer.step("notebook"), temporary_folder(self.net.settings.engine) as folder:
-            tables_dir = directory / "tables"
-            variables = environment_variables(self.net, inputs, tables_dir, working_dir, Path(folder))
-            parameters = {**window, **self.parameters}
-            book = execute(self.report.path, parameters, variables, working_dir, self.timer.remaining_seconds())
-        run["tables"] = sorted(path.stem for path in (directory / "tables").glob("*.parquet"))
-        run["created_at"] = iso(datetime.now(UTC).replace(microsecond=0))
+        book = self._execute(directory, inputs)
+        run: RunContent = {
+            **facts,
+            "key": key,
+            "request_count": request_count,
+            "services": services,
+            "response_members": response_members,
+            "tables": sorted(path.stem for path in (directory / "tables").glob("*.parquet")),
+            "created_at": iso(datetime.now(UTC).replace(microsecond=0)),
+            "seconds": self.timer.seconds,  # to which the timer adds the steps below
+        }
         with self.timer.step("page"):
             (directory / PAGE).write_text(render(book, run, is_folded=self.report.is_folded), encoding="utf-8")
         if self.pdf:
             with self.timer.step("pdf"):
                 print_pdf(directory / PAGE, self.timer.remaining_seconds())
-        run["seconds"] = self.timer.seconds
         (directory / RUN).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        return run
 
-    def _facts(self, inputs: FrozenInputs) -> dict[str, Any]:
+    def _execute(self, directory: Path, inputs: FrozenInputs) -> Notebook:
+        """Run the notebook, which writes its tables into a directory."""
+        from ledgerframes.report.execute import environment_variables, execute
+
+        working_dir = directory.parent / "working"
+        working_dir.mkdir()
+        parameters = {"during": None, **_bounds(self.window), **self.parameters}
+        # The process of the notebook is killed at the end, and cannot remove what its queries wrote.
+        with self.timer.step("notebook"), temporary_folder(self.net.settings.engine) as folder:
+            variables = environment_variables(self.net, inputs, directory / "tables", working_dir, Path(folder))
+            return execute(self.report.path, parameters, variables, working_dir, self.timer.remaining_seconds())
+
+    def _facts(self, inputs: FrozenInputs) -> RunFacts:
         """Return the content of ``run.json`` before the notebook runs."""
         from ledgerframes.report.measurement import measure_inputs  # late: a report that is reused needs no analysis
 
@@ -325,30 +335,27 @@ class _Run:
             require_requests(self.net, measured.coverage, self.window)
             self.requirements.check(measured.coverage, self.report.needs_cost, self.net.now())
             key_figures, summary = measured.measure_key_figures(inputs), measured.summarize(inputs)
-        max_age = self.requirements.max_age
         return {
             "report": self.report.name,
             "network": self.net.name,
             "window": _bounds(self.window),
             "parameters": self.parameters,
-            "requirements": {
-                "min_coverage": self.requirements.min_coverage,
-                "max_age_seconds": max_age.total_seconds() if max_age else None,
-            },
+            "requirements": self.requirements.as_dict(),
             "coverage": measured.coverage.as_dict(),
             "key_figures": key_figures,
             "summary": summary,
             **measured.facts,
-            "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+            "versions": _versions(),
             "inputs": {"notebook": digest_of(self.report.path), "page": template_digest(), **measured.digests},
+            "digest": self._digest(inputs),
         }
 
-    def _services(self) -> dict[str, dict[str, Any]]:
+    def _services(self) -> dict[Api, ServiceVersions]:
         """Return the versions of each API, by host in this run, and as tried for this release."""
         met = self.net.versions()
         return {api: {"met": met.get(api, {}), "tried": list(versions)} for api, versions in TRIED.items()}
 
-    def _key(self, facts: dict[str, Any]) -> str:
+    def _key(self, facts: RunFacts) -> str:
         """Return the window and a digest of all inputs that determine the page."""
         content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage", "quality", "summary")}
         content |= {name: facts["inputs"][name] for name in ("snapshot", "history", "notebook", "page")}
@@ -358,11 +365,22 @@ class _Run:
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         return f"{_key_start(self.window)}{digest[:12]}"
 
-    def _result(self, key: str, run: dict[str, Any], *, reused: bool, is_latest: bool) -> ReportResult:
+    def _result(self, key: str, run: RunContent, *, reused: bool, is_latest: bool) -> ReportResult:
         directory = self.report_dir.path / key
         broken = tuple(reason for rule in self.rules if (reason := rule.explain(run["headline"])))
         latest = self.report_dir.latest
         return ReportResult(self.report.name, key, directory, directory / PAGE, latest, reused, run, is_latest, broken)
+
+
+def _versions() -> Versions:
+    return {
+        "python": platform.python_version(),
+        "ledgerframes": version("ledgerframes"),
+        "duckdb": version("duckdb"),
+        "pandas": version("pandas"),
+        "pyarrow": version("pyarrow"),
+        "matplotlib": version("matplotlib"),
+    }
 
 
 def _key_start(window: Window) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -16,12 +16,13 @@ from ledgerframes.analysis.cost.compare_totals import unequal_lengths, unequal_s
 from ledgerframes.errors import UsageError
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.publish import ReportDir
+from ledgerframes.report.run_content import RunContent
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
 CHANGE_DTYPES = {"item": "str", "before": "str", "after": "str", "change": "str", "note": "str"}
 Value = str | int | float | None
-SETTINGS = ("network", "window", "parameters", "versions")
+SETTINGS: Final = ("network", "window", "parameters", "versions")
 FIGURES = ("final", *HEADLINE)
 OF_COSTS = ("total_traffic_cost", "wasted_traffic_cost", "wasted_share")
 COVERAGE = ("final", "cost_coverage")
@@ -36,7 +37,7 @@ class Basis:
     cost_coverage: float | None
 
     @classmethod
-    def of(cls, run: dict[str, Any]) -> Basis:
+    def of(cls, run: RunContent) -> Basis:
         """Return the basis of a published run."""
         since, until = (datetime.fromisoformat(run["window"][name]) for name in ("since", "until"))
         return cls(until - since, run["coverage"]["final"], run.get("headline", {}).get("cost_coverage"))
@@ -92,11 +93,11 @@ def _find_key(keys: list[str], text: str) -> str:
     return matches[0]
 
 
-def _items(run: dict[str, Any], directory: Path) -> list[dict[str, Value]]:
+def _items(run: RunContent, directory: Path) -> list[dict[str, Value]]:
     """Return the settings, the figures and the rows of each table of a run."""
     headline, tables = run.get("headline", {}), sorted((directory / "tables").glob("*.parquet"))
-    settings = {f"{name} {part}".strip(): value for name in SETTINGS for part, value in _parts(run[name])}
-    figures = {"final": run["coverage"]["final"], **{name: headline.get(name) for name in HEADLINE}}
+    settings: dict[str, Value] = {f"{name} {part}".strip(): value for name in SETTINGS for part, value in _parts(run[name])}
+    figures: dict[str, Value] = {"final": run["coverage"]["final"], **{name: headline.get(name) for name in HEADLINE}}
     return [settings, figures, {f"rows of {path.stem}": pq.read_metadata(path).num_rows for path in tables}]
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from ledgerframes.errors import UsageError
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.publish import FAILED, PAGE, RUN, ReportDir
+from ledgerframes.report.run_content import RunContent
 
 RUN_DTYPES = {
     "report": "str",
@@ -55,7 +56,7 @@ def list_runs(out: Path, report: str | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(RUN_DTYPES)).astype(RUN_DTYPES)
 
 
-def published_contents(out: Path) -> list[dict[str, Any]]:
+def published_contents(out: Path) -> list[RunContent]:
     """Return ``run.json`` of each published run of all reports, by the time of creation."""
     runs = [run for name in report_names(out) for run in ReportDir(out, name).published_runs().values()]
     return sorted(runs, key=lambda run: str(run["created_at"]))
@@ -85,7 +86,8 @@ def _run_rows(out: Path, report: str) -> Iterator[dict[str, Any]]:
             "report": report,
             "key": key,
             "network": run.get("network"),
-            **{name: pd.Timestamp(time) for name, time in run["window"].items()},
+            "since": pd.Timestamp(run["window"]["since"]),
+            "until": pd.Timestamp(run["window"]["until"]),
             "created_at": pd.Timestamp(run["created_at"]),
             "final": run["coverage"]["final"],
             "is_latest": key == latest,

@@ -12,12 +12,12 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from ledgerframes.report.links import Links, Published, render_links, render_weekly_link
 from ledgerframes.report.page import LINKS_END, LINKS_START, WEEKLY_LINK_END, WEEKLY_LINK_START
 from ledgerframes.report.publish import PAGE, ReportDir, replace_text
 from ledgerframes.report.registry import REPORTS
+from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.runs import report_names
 from ledgerframes.values.windows import Window, instant
 
@@ -80,7 +80,7 @@ def _published(out: Path) -> Iterator[Published]:
             yield Published(name, key, run["network"], window_of(run), run["created_at"])
 
 
-def window_of(run: dict[str, Any]) -> Window:
+def window_of(run: RunContent) -> Window:
     """Return the window of a published run."""
     return Window(*(instant(run["window"][name]) for name in ("since", "until")))
 

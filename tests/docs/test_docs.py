@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import get_type_hints
 
 import matplotlib as mpl
 import pandas as pd
@@ -16,8 +17,20 @@ from cases import only
 from citations import anchors_of
 from matplotlib import pyplot
 
+from ledgerframes.report.run_content import RunContent
+from ledgerframes.report.sentences import LinkedText
+
 DOCS = Path(__file__).parents[2] / "docs"
-GENERATED_PAGES = {"cli.md", "gallery.md", "notebooks.md", "operations.md", "questions.md", "settings.md", "tables.md"}
+GENERATED_PAGES = {
+    "cli.md",
+    "gallery.md",
+    "notebooks.md",
+    "operations.md",
+    "questions.md",
+    "run-json.md",
+    "settings.md",
+    "tables.md",
+}
 PAGES = sorted({page.name for page in DOCS.glob("*.md")} | GENERATED_PAGES)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -44,6 +57,18 @@ def test_what_is_made_from_code_is_not_in_the_repository(generate: ModuleType) -
 def test_every_setting_has_a_meaning(generate: ModuleType) -> None:
     for line in generate.settings_grid().splitlines()[2:]:
         assert line.split(" | ")[-1].strip(" |"), line
+
+
+def test_every_member_of_a_run_has_a_meaning(generate: ModuleType) -> None:
+    kinds = dict([("run", RunContent), *generate.nested_types(RunContent)])
+    assert len(kinds) == 15 and kinds["attention.findings"] is LinkedText
+    for kind in kinds.values():
+        assert generate.attribute_meanings(kind).keys() == get_type_hints(kind).keys(), kind
+    page = (DOCS / "run-json.md").read_text()
+    assert (
+        "| `before` | array of numbers or nulls |  | Value of each day of the weeks or the period before the window, null" in page
+    )
+    assert "| [`attention`](#attention) | object or null | yes | " in page
 
 
 # -- hand-written pages -------------------------------------------------------------------------------------------

@@ -21,8 +21,10 @@ from ledgerframes.report import REPORTS, Report, load_history, overview, run_rep
 from ledgerframes.report.attention import describe_attention
 from ledgerframes.report.notebook import read_notebook
 from ledgerframes.report.registry import ABOUT, MEASURES
+from ledgerframes.report.sentences import Attention
 
 from .conftest import without_kernel
+from .declared import differences
 from .stored import text_of
 
 WEEK = {"since": "2026-11-02", "until": "2026-11-09"}
@@ -132,6 +134,7 @@ def test_a_balance_that_ends_soon_needs_attention(net_of_weeks: lf.Network, tmp_
     weeks = lf.load_events(net_of_weeks, since=history.window.since, until=WEEK["until"])
     found = lf.findings(frames, history=weeks, price=price, participant=payer, balance=balance)
     assert result.run["attention"] == describe_attention(found, REPORTS["operations"].headings)
+    assert [*differences(result.run["attention"], Attention)] == []
     headings = {each["text"]: each["heading"] for each in result.run["attention"]["findings"]}
     (ends,) = [text for text in headings if text.startswith("The balance of participant")]
     assert headings[ends] == "How long does the traffic balance last?" and "can end on 2026-11-09" in ends

@@ -9,9 +9,10 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.frames import Frames
 from ledgerframes.report.prices import Prices, read_prices
+from ledgerframes.report.sentences import Statement
 from ledgerframes.report.summary import summarize
 from ledgerframes.report.summary.movers import Movers, largest_movers
-from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
 from ledgerframes.testing import frames_of

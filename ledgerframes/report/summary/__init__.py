@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ledgerframes.report.prices import Prices
+from ledgerframes.report.sentences import Statement
 from ledgerframes.report.summary.activity import describe_activity
 from ledgerframes.report.summary.balance import describe_balance
-from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
 

@@ -8,8 +8,9 @@ from ledgerframes.analysis import activity
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.key_figure import REWARDS
 from ledgerframes.report.prices import Prices
+from ledgerframes.report.sentences import Statement
 from ledgerframes.report.summary.movers import largest_movers
-from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import listing, signed, signed_percent
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize

@@ -15,7 +15,8 @@ from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.key_figure import BALANCE, OWN_COST
 from ledgerframes.report.prices import Prices
-from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.sentences import Statement
+from ledgerframes.report.summary.periods import Periods
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import capitalize, pluralize
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -19,23 +19,6 @@ from ledgerframes.texts.representation import describe_length
 from ledgerframes.values import decimals
 
 MIN_FINAL_SHARE = 0.99  # A partial period is never compared with a whole one.
-
-
-class Statement(TypedDict):
-    """A statement of a summary, with its details.
-
-    Attributes
-    ----------
-    term, text, details : str, str and list of str
-        What it is about, what it says, and more about that.
-    key_figure : str
-        The label of the key figure that says as much. A page with this figure leaves the statement out.
-    """
-
-    term: str
-    text: str
-    details: list[str]
-    key_figure: NotRequired[str]
 
 
 class Rewards(NamedTuple):

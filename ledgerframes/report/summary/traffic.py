@@ -14,8 +14,9 @@ from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.key_figure import TRAFFIC_COST
 from ledgerframes.report.prices import Prices
+from ledgerframes.report.sentences import Statement
 from ledgerframes.report.summary.movers import largest_movers
-from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import kind_name, listing, signed, signed_percent, signed_size
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.decompositions import decompose

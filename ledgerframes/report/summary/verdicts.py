@@ -14,7 +14,8 @@ from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.key_figure import LATENCY, WASTED
 from ledgerframes.report.prices import Prices
-from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.sentences import Statement
+from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import listing
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rates import difference_of_rates
