@@ -135,7 +135,10 @@ class Sides:
         return positions[~is_after], positions[is_after]
 
     def _by_package(self, positions: Integers) -> list[tuple[str | None, Integers]]:
-        """Return the positions of each package, the unknown one last. Without rows, there is one group without a package."""
+        """Return the positions of each package.
+
+        The unknown one is the last. Without rows, there is one group without a package.
+        """
         packages = self._packages[positions]
         names = sorted(set(packages), key=lambda name: (name is None, name))
         return [(name, positions[packages == name]) for name in names] or [(None, positions)]

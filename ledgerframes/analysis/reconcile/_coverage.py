@@ -177,7 +177,10 @@ class Periods:
         return counts
 
     def total(self, first_times: pd.Series, counts: pd.Series) -> pd.Series:
-        """Return the sum of the counts of parts of a period, which are in the order of time, for each period."""
+        """Return the sum of the counts of the parts of each period.
+
+        Parts are in the order of time.
+        """
         times, sums = microseconds(first_times), np.append(0, np.cumsum(counts.to_numpy("int64")))
         return pd.Series(sums[np.searchsorted(times, self.ends)] - sums[np.searchsorted(times, self.starts)], dtype="Int64")
 
@@ -202,19 +205,19 @@ class Periods:
 def _counts(frames: Frames, periods: Periods, every: str | None) -> dict[str, pd.Series]:
     """Return the requests of each count in each period, missing without its table."""
     counts = dict.fromkeys(COUNTED, pd.Series(pd.NA, range(len(periods.starts)), "Int64"))
-    names = _counted(frames)
+    names = _count_names(frames)
     parts = run(frames, _counts_query(frames, every)).sort_values("first_time") if names else pd.DataFrame()
     return counts | {name: periods.total(parts["first_time"], parts[name]) for name in names}
 
 
-def _counted(frames: Frames) -> list[str]:
+def _count_names(frames: Frames) -> list[str]:
     """Return the names of the counts of which these frames have a table."""
     return [name for name, tables in COUNTED.items() if any(table in frames.tables for table in tables)]
 
 
 def _counts_query(frames: Frames, every: str | None) -> Query:
     """Return the query of the requests of each count, by parts of periods."""
-    names = _counted(frames)
+    names = _count_names(frames)
     counts = [f"count(*) FILTER ({name}) AS {name}" for name in names]
     columns = ",\n    ".join(["min(first_time) AS first_time", *counts])
     select = f"SELECT\n    {columns}\nFROM counted_requests\nGROUP BY part"
@@ -222,7 +225,7 @@ def _counts_query(frames: Frames, every: str | None) -> Query:
 
 
 def _counted_requests(frames: Frames, names: list[str], every: str | None) -> Relation:
-    """Return the relation of the requests in each part of a period, with the counts that each adds to."""
+    """Return the relation of the requests in each part of a period."""
     tables = [table for table in TABLES if table in frames.tables]
     parts = "\nUNION ALL\n".join(_rows_of(table, names) for table in tables)
     columns = ",\n    ".join(f"bool_or({name}) AS {name}" for name in names)
@@ -241,7 +244,7 @@ GROUP BY update_id, part"""
 
 
 def _rows_of(table: str, names: list[str]) -> str:
-    """Return a query of the rows of a table, with the counts that each adds to."""
+    """Return a query of the rows of a table, with whether each count has them."""
     counts = [f"{COUNTED[name].get(table, 'false')} AS {name}" for name in names]
     columns = ",\n    ".join([f"{key_of('update_id')} AS update_id", "record_time", *counts])
     return f"SELECT\n    {columns}\nFROM {table}"
