@@ -414,6 +414,12 @@ def test_a_query_is_refused_where_its_figure_is(sandbox_history: Frames) -> None
             lf.query(figure, sandbox_history, min_requests="1 THEN 1 END; DROP TABLE verdicts --")
 
 
+def test_the_query_of_a_calendar_is_refused_for_offsets(sources: dict[str, Frames]) -> None:
+    for call in (lf.reconcile.coverage, lambda frames: lf.query(lf.reconcile.coverage, frames)):
+        with pytest.raises(UsageError, match="frames loaded by time"):
+            call(sources["ledger"])
+
+
 def test_no_text_of_saved_frames_becomes_a_statement(tmp_path: Path, sample: Frames) -> None:
     lf.save_frames(sample, tmp_path / "saved")
     manifest = next((tmp_path / "saved").glob("*.json"))

@@ -67,7 +67,7 @@ COVERAGE = declare.Figure(
         declare.time("last_fetched", "Latest time at which data of the period were fetched. Missing if there are none."),
     ),
     has_periods=True,
-    queries=lambda frames, every, **_: [_counts_query(frames, every)],
+    queries=lambda frames, every, **_: _queries(frames, every),
 )
 
 
@@ -136,8 +136,7 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
     ['ok', 'provisional']
     """
     COVERAGE.check(frames)
-    if frames.offset_range is not None:
-        raise UsageError("lf.reconcile.coverage needs frames loaded by time. Use lf.reconcile.bounds for offsets.")
+    _require_times(frames)
     periods = _periods(frames, every)
     counts = _counts(frames, periods, every)
     status, reason = periods.status(frames, _present(frames, now)), np.full(len(periods.starts), None, dtype=object)
@@ -156,6 +155,16 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
         "coverage": ratio(counts["with_cost"], counts["requests"]),
     }
     return COVERAGE.build(frames, values, every=every)
+
+
+def _require_times(frames: Frames) -> None:
+    if frames.offset_range is not None:
+        raise UsageError("lf.reconcile.coverage needs frames loaded by time. Use lf.reconcile.bounds for offsets.")
+
+
+def _queries(frames: Frames, every: str | None) -> list[Query]:
+    _require_times(frames)
+    return [_counts_query(frames, every)]
 
 
 # -- periods ------------------------------------------------------------------------------------------------------------
