@@ -189,14 +189,16 @@ def _observe_name_rules(net: Network, now: datetime) -> pa.Table:
         cached_domain_id=None if previous is None or pd.isna(previous["domain_id"]) else previous["domain_id"],
     )
     net.history.note_around(NAME_RULES_ROUTE, unknown_members(rules, but=rules.contract or (), path="ans_rules_update"))
-    contract = rules.contract or (None if previous is None else _to_contract(previous))
-    if contract is None:
+    if rules.contract is not None:
+        return name_rules_table(rules.contract, rules.domain_id, now, cache_hit=False)
+    if previous is None:
         raise DecodeError(
             f"{net.name} returned no contract of the name rules, although the request named none that is cached.",
             endpoint=NAME_RULES_ROUTE,
             json_path="$.ans_rules_update.contract",
         )
-    return name_rules_table(contract, rules.domain_id, now, cache_hit=rules.contract is None)
+    rows = name_rules_table(_to_contract(previous), rules.domain_id, now, cache_hit=True)
+    return _with_extra(rows, previous["extra"])
 
 
 def _to_contract(row: Any) -> Contract:
@@ -209,3 +211,10 @@ def _to_contract(row: Any) -> Contract:
         created_at=row["created_at"].isoformat().replace("+00:00", "Z"),
         created_event_blob=None if pd.isna(blob) else blob,
     )
+
+
+def _with_extra(rows: pa.Table, extra: Any) -> pa.Table:
+    """Return one row with the unknown members of the previous observation."""
+    position = rows.schema.get_field_index("extra")
+    values = pa.array([None if pd.isna(extra) else extra], rows.schema.field(position).type)
+    return rows.set_column(position, rows.schema.field(position), values)

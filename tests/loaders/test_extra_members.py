@@ -112,6 +112,17 @@ def test_the_value_of_a_new_member_is_found_wherever_it_stands(name: str, tmp_pa
     assert {path for path, value in transport.added.items() if f"{value}" not in text} == set()
 
 
+def test_a_cache_hit_repeats_the_new_members_of_the_name_rules(tmp_path: Path) -> None:
+    box = Sandbox(events=320, days=1)
+    for hour in (10, 11):
+        with connect(box, Additions(box), tmp_path) as net:
+            net._clock = lambda hour=hour: datetime(2026, 11, 8, hour, tzinfo=UTC)
+            rules = lf.load_name_rules(net)
+    assert rules["cache_hit"].tolist() == [False, True]
+    assert rules["extra"].notna().all()
+    assert rules["extra"].nunique() == 1
+
+
 def test_new_members_of_what_is_empty_are_kept(tmp_path: Path) -> None:
     """Neither an empty topology event nor an empty entry of the active contracts is a row."""
     box = Sandbox(events=320, days=1)
