@@ -77,7 +77,7 @@ class LedgerLoader(Loader[OffsetRange]):
         if self.explicit and missing[0].start < pruned:
             raise PrunedOffsetError(
                 f"The ledger of {self.ledger_filter.participant_id} is pruned through offset {pruned}. "
-                f"Pass after={pruned} or a later offset.",
+                f"Pass after={pruned} or a later offset, or leave out after= to load what is left.",
                 earliest_offset=pruned,
             )
         for each in missing:

@@ -112,7 +112,7 @@ class OffsetReader:
                 if response.host != buffer.source:  # a segment has the rows of one host
                     yield from buffer.flush()
                 if not descending and buffer.known == replace(rest, stop=rest.start):
-                    _require_start(page, rest)
+                    _require_start(page, rest.start)
                 context.advance(buffer.add(response, page, tables, bad_items))
                 if lists and not page.next_page_token:
                     context.advance(buffer.add_rest())
@@ -120,7 +120,7 @@ class OffsetReader:
                     yield from buffer.flush()
                 settle(self.net, bad_items, self.on_bad_item, context.report.additions)
                 if descending and not page.next_page_token:
-                    _require_start(page, rest)
+                    _require_start(page, rest.start)
                 if context.is_stopped:
                     break
         except Exception:
@@ -200,13 +200,13 @@ def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, desce
     return replace(known, start=start) if descending else replace(known, stop=stop)
 
 
-def _require_start(page: UpdatesPage, rest: OffsetRange) -> None:
+def _require_start(page: UpdatesPage, after: int) -> None:
     """Raise PrunedOffsetError if the first page of a ledger begins where it was pruned.
 
     A participant does not refuse such a request as it refuses other pruned offsets (docs/facts.md#update-page-response).
     """
     lowest = page.lowest_page_offset_exclusive
-    if rest.start == 0 < lowest:
+    if after == 0 < lowest:
         raise PrunedOffsetError(f"The ledger is pruned through offset {lowest}.", earliest_offset=lowest)
 
 
@@ -233,6 +233,8 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
             request = ledger_filter.request(buffer.known.stop, page_size)
         try:
             response = fetch({**request, "pageToken": token} if token else request)
+            page, tables, bad_items = decode_updates(response, ledger_filter)
+            _require_start(page, buffer.known.stop)
         except UnsupportedOperationError as error:
             fetch = lists_instead(net.ledger, error)
             continue
@@ -252,7 +254,6 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
             if stop.is_set():  # which ends the wait for a host that is busy
                 break
             raise
-        page, tables, bad_items = decode_updates(response, ledger_filter)
         net.ledger.note_around(response.endpoint, members_without_row(page))
         buffer.add(response, page, tables, bad_items)
         if page.updates or bad_items:

@@ -69,6 +69,16 @@ def test_what_is_pruned_before_it_was_followed_is_a_gap(tmp_path: Path) -> None:
     assert lf.load_updates(net).ledger_updates["offset"].tolist() == kept["offset"].tolist()
 
 
+def test_a_start_that_is_pruned_before_the_first_page_is_a_gap(tmp_path: Path) -> None:
+    box = Sandbox(**WORLD)
+    pruned = box.prune(0.5)
+    net = connect(box, tmp_path / "followed")
+    follow_to_end(net, 20)
+    coverage = net.store.snapshot(LEDGER).coverage().sort_values("after")  # before the next load looks for gaps
+    assert coverage.iloc[0][["after", "through", "status"]].tolist() == [0, pruned, "gap"]
+    assert_equal(every_table(lf.load_updates(net)), every_table(lf.load_updates(connect(box, tmp_path / "loaded"))))
+
+
 def test_the_page_size_is_that_of_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 

@@ -219,7 +219,7 @@ def test_what_is_pruned_is_a_gap_and_not_empty(
 ) -> None:
     net = connect(tmp_path, Sandbox(**WORLD, pruned_through=0.5))
     pruned = net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
-    with pytest.raises(PrunedOffsetError, match=f"after={pruned}") as caught:
+    with pytest.raises(PrunedOffsetError, match=f"Pass after={pruned} or a later offset, or leave out after=") as caught:
         lf.load_updates(net, after=1, shape="ledger_effects")
     assert caught.value.earliest_offset == pruned
     frames = lf.load_updates(net, shape="ledger_effects")
