@@ -20,7 +20,7 @@ import pyarrow as pa
 from ledgerframes.datasets import Column, Table
 from ledgerframes.datasets.registry import DATASETS, STORED_TABLES
 from ledgerframes.datasets.schema import TEXT
-from ledgerframes.engine.connection import open_database, temporary_folder
+from ledgerframes.engine.connection import folder_error, open_database, temporary_folder
 from ledgerframes.engine.failures import failure_of
 from ledgerframes.engine.relation import Relation, in_order, tables_of
 from ledgerframes.engine.results import to_library_type
@@ -128,7 +128,10 @@ def run_query(
     time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since, until, during)
     settings = net.settings.engine
     with temporary_folder(settings) as directory:
-        store = net.store.freeze(Path(directory) / "catalog.sqlite")
+        try:
+            store = net.store.freeze(Path(directory) / "catalog.sqlite")
+        except OSError as error:
+            raise folder_error(settings, error) from error
         with closing(_connect(settings, directory)) as connection:
             relations = _relations(query)
             names = list(dict.fromkeys([*_table_names(query), *tables_of(relations)]))

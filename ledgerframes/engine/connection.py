@@ -65,8 +65,13 @@ def temporary_folder(settings: EngineSettings) -> TemporaryDirectory[str]:
             settings.spill_folder.mkdir(parents=True, exist_ok=True)
         return TemporaryDirectory(prefix="ledgerframes-", dir=settings.spill_folder, ignore_cleanup_errors=True)
     except OSError as error:
-        parent = f"spill_folder={str(settings.spill_folder)!r}" if settings.spill_folder else "the folder of temporary files"
-        raise UsageError(f"Cannot write to {parent}: {error.strerror}. Set spill_folder= to another folder.") from error
+        raise folder_error(settings, error) from error
+
+
+def folder_error(settings: EngineSettings, error: OSError) -> UsageError:
+    """Return the error for a temporary folder that cannot be written."""
+    parent = f"spill_folder={str(settings.spill_folder)!r}" if settings.spill_folder else "the folder of temporary files"
+    return UsageError(f"Cannot write to {parent}: {error.strerror}. Set spill_folder= to another folder.")
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from ledgerframes.errors import StoreError
 from ledgerframes.store import private_copies
 from ledgerframes.store.catalog_schema import SCHEMA
 from ledgerframes.store.segments import SegmentFile
-from ledgerframes.store.sqlite import Database, integrity_problems, is_in_memory
+from ledgerframes.store.sqlite import Database, errors_of_target, integrity_problems, is_in_memory
 from ledgerframes.values.extents import Extent, ExtentRange, Migration, microseconds
 from ledgerframes.values.windows import Window
 
@@ -215,8 +215,8 @@ class Catalog:
         _CHECKED.discard(self.path)
 
     def copy(self, target: Path) -> None:
-        """Copy the catalog, which together with the immutable segments is a snapshot."""
-        with self.read_transaction() as connection, closing(sqlite3.connect(target)) as copy:
+        """Copy the catalog to a file, or raise OSError."""
+        with self.read_transaction() as connection, errors_of_target(target), closing(sqlite3.connect(target)) as copy:
             connection.execute("COMMIT")
             connection.backup(copy)
 

@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -332,7 +333,7 @@ def not_writable_error(location: Location | Path, error: Exception) -> StoreErro
     """Return the error for a store that cannot be written."""
     if isinstance(location, Location) and not location.local_path:
         return object_store_error(location, error)
-    is_full = isinstance(error, OSError) and error.errno in FULL_CODES
+    is_full = getattr(error, "errno", 0) in FULL_CODES or getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL
     step = "Free space there, or set" if is_full else "Set"
     return StoreError(
         f"The store cannot be written at {location} ({error}). "

@@ -6,7 +6,9 @@ connection cannot do. So every connection may write, and readers are limited by 
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -260,6 +262,19 @@ def is_access_error(error: BaseException | None) -> bool:
 def is_read_only_error(error: StoreError) -> bool:
     """Return whether a store cannot be written, other than because another process uses it."""
     return isinstance(error.__cause__, OSError) or _primary_code(error.__cause__) in READ_ONLY_CODES
+
+
+@contextmanager
+def errors_of_target(path: Path) -> Iterator[None]:
+    """Raise errors of a copy as OSError, because they are no fault of the store."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = _primary_code(error)
+        if code not in READ_ONLY_CODES:
+            raise
+        number = errno.ENOSPC if code == sqlite3.SQLITE_FULL else errno.EACCES
+        raise OSError(number, os.strerror(number), str(path)) from error
 
 
 def _primary_code(error: BaseException | None) -> int:

@@ -20,6 +20,7 @@ from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import UsageError
 from ledgerframes.long_waits import shown_by
 from ledgerframes.settings import EngineSettings
+from ledgerframes.store import Store
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 # Each verdict with each, three times: nobody waits for the end.
@@ -107,6 +108,13 @@ def test_a_folder_to_spill_to_that_is_none_names_the_setting(
     limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, spill_folder=file)
     with pytest.raises(UsageError, match=r"Cannot write to spill_folder='.*file': File exists\. Set spill_folder= to another"):
         call(limited, "select 1 as one")
+
+
+def test_a_full_folder_to_spill_to_is_not_taken_for_a_full_store(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    freeze = Store.freeze
+    monkeypatch.setattr(Store, "freeze", lambda store, target: freeze(store, Path("/dev/full")))
+    with pytest.raises(UsageError, match=r"^Cannot write to the folder of temporary files: No space left on device\. Set spill"):
+        lf.sql(net, "select count(*) as n from traffic")
 
 
 @pytest.mark.parametrize(("name", "value"), [("threads", 0), ("memory_limit", "much"), ("memory_limit", "-1GB")])

@@ -22,6 +22,7 @@ from ledgerframes.report import ReportResult, list_runs, run_report
 from ledgerframes.report.publish import ReportDir
 from ledgerframes.report.rules import parse_rule
 from ledgerframes.sandbox import Faults
+from ledgerframes.store import Store
 
 from .conftest import SINCE, UNTIL, Small, without_kernel
 
@@ -154,6 +155,16 @@ def test_a_disk_that_cannot_be_written_is_named(net: Network, tmp_path: Path, sm
     small("x = 1")
     (tmp_path / ".small.lock").mkdir()
     with pytest.raises(ReportError, match=r"Cannot write .*\.small\.lock: Is a directory\. Free space there"):
+        run_report("small", net=net, out=tmp_path, during="yesterday")
+
+
+def test_a_full_disk_of_the_reports_is_not_taken_for_that_of_the_store(
+    net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small("x = 1")
+    freeze = Store.freeze
+    monkeypatch.setattr(Store, "freeze", lambda store, target: freeze(store, Path("/dev/full")))
+    with pytest.raises(ReportError, match=r"^Cannot write /dev/full: No space left on device\. Free space there, or choose"):
         run_report("small", net=net, out=tmp_path, during="yesterday")
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.long_waits import shown_by
 from ledgerframes.store import Segment, Store, sqlite
 from ledgerframes.store.catalog_schema import SCHEMA
+from ledgerframes.store.location import not_writable_error
 from ledgerframes.values.extents import IdSet, Migration, MigrationWindow, from_microseconds
 from ledgerframes.values.windows import Window
 
@@ -105,6 +107,23 @@ def test_a_frozen_catalog_reads_as_it_was(tmp_path: Path) -> None:
     store.freeze(tmp_path / "frozen.sqlite")
     commit(store, 0, 9, 2)
     assert every_row(Store(tmp_path, "net", DATASETS, tmp_path / "frozen.sqlite")) == dict.fromkeys(range(5), 1)
+
+
+@pytest.mark.parametrize(("target", "number"), [("/dev/full", errno.ENOSPC), ("/dev/null/frozen.sqlite", errno.EACCES)])
+def test_a_copy_that_cannot_be_written_is_no_fault_of_the_store(tmp_path: Path, target: str, number: int) -> None:
+    store = Store(tmp_path, "net", DATASETS)
+    commit(store, 0, 5, 1)
+    with pytest.raises(OSError, match=target) as caught:
+        store.freeze(Path(target))
+    assert caught.value.errno == number
+
+
+def test_a_full_disk_of_the_catalog_needs_space() -> None:
+    with closing(sqlite3.connect("/dev/full")) as connection, pytest.raises(sqlite3.OperationalError, match="is full") as full:
+        connection.execute("CREATE TABLE segments (id)")
+    assert "(database or disk is full). Free space there, or set LEDGERFRAMES_STORE" in str(
+        not_writable_error(Path("store"), full.value)
+    )
 
 
 def test_freezing_an_empty_store_gives_an_empty_snapshot(tmp_path: Path) -> None:
