@@ -44,7 +44,8 @@ def test_prices_are_never_exchanged(value, kind):
 
 @pytest.mark.parametrize("value", [60, "60", Decimal(60)])
 def test_a_number_is_no_price(value):
-    with pytest.raises(UsageError, match=r"price= must be a TrafficPrice"):
+    step = r'Pass one such as lf\.TrafficPrice\("60", "USD/MB"\)\.'
+    with pytest.raises(UsageError, match=rf"^price= must be a TrafficPrice, got {type(value).__name__}\. {step}$"):
         require_traffic_price(value)
     with pytest.raises(UsageError, match=r'such as lf\.TrafficPrice\("60", "USD/MB"\), got None'):
         require_traffic_price(None)

@@ -46,6 +46,7 @@ class _Price:
     source: str
     currency: str = field(init=False)
 
+    amount_example: ClassVar[str]
     unit_example: ClassVar[str]
     max_decimals: ClassVar[int] = decimals.DECIMAL_DIGITS
 
@@ -106,6 +107,7 @@ class TrafficPrice(_Price):
     [Decimal('74.0740200000')]
     """
 
+    amount_example = "60"
     unit_example = "USD/MB"
     max_decimals = MAX_PRICE_DECIMALS
 
@@ -153,6 +155,7 @@ class NetworkRate(_Rate):
     [Decimal('375.0000000000')]
     """
 
+    amount_example = "0.16"
     unit_example = "USD/coin"
 
 
@@ -173,6 +176,7 @@ class MarketRate(_Rate):
     '0.1512 USD/coin, 2026-11-08'
     """
 
+    amount_example = "0.16"
     unit_example = "USD/coin"
 
 
@@ -183,8 +187,12 @@ def require_price(value: Price | None, kind: type[Price], argument: str) -> Pric
     """Return a price of this kind or None, and refuse a price of another kind."""
     if value is None or type(value) is kind:
         return value
-    is_list = isinstance(value, list | tuple)
-    step = "Pass one of them." if is_list else "Prices of two kinds are never exchanged."
+    if isinstance(value, _Price):
+        step = "Prices of two kinds are never exchanged."
+    elif isinstance(value, list | tuple):
+        step = "Pass one of them."
+    else:
+        step = f'Pass one such as lf.{kind.__name__}("{kind.amount_example}", "{kind.unit_example}").'
     raise UsageError(f"{argument}= must be a {kind.__name__}, got {type(value).__name__}. {step}")
 
 

@@ -84,6 +84,13 @@ def test_each_part_of_a_window_over_a_change_has_its_own_price():
     assert hours["price"].tolist() == [Decimal(60), Decimal(50)]
 
 
+def test_a_price_that_applies_a_little_too_late_is_told_from_that_of_the_rounds():
+    prices = [SIXTY, lf.TrafficPrice("50", "USD/MB", as_of=at(601))]
+    passed, wanted = (rf"60 USD/MB, then 50 USD/MB from 2026-11-08T10:0{minute}:00Z" for minute in (1, 0))
+    with pytest.raises(UsageError, match=rf"price= is {passed}, but the rounds of this window have {wanted}\. Pass the prices"):
+        bill_of(world(*CHANGED).frames(), price=prices)
+
+
 def halves(frames):
     return frames.between(at(0), at(600)), frames.between(at(600), at(1440))
 

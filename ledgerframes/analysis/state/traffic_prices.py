@@ -48,8 +48,8 @@ def require_prices_of_rounds(frames: Frames, prices: Sequence[TrafficPrice], ste
     opened = from_microseconds(extents.microseconds(each.opens_at) for each in rounds)
     amounts = [prices[position].amount for position in prices_at(prices, opened)]
     if prices[0].currency == CURRENCY and amounts != [each.amount for each in rounds]:
-        passed = ", ".join(map(str, prices))
-        raise UsageError(f"price= is {passed}, but the rounds of this window have {_changes(rounds)}. {step}")
+        of_rounds = _text_of(_changes(rounds))
+        raise UsageError(f"price= is {_text_of(prices)}, but the rounds of this window have {of_rounds}. {step}")
 
 
 def one_price_of_rounds(frames: Frames) -> TrafficPrice | None:
@@ -91,8 +91,14 @@ def _own_payload(template_name: str, package_name: object, text: object, signato
     return payload if is_own else None
 
 
-def _changes(rounds: Sequence[RoundPrice]) -> str:
-    """Return the prices of rounds in words, each with the time from which it applies."""
+def _changes(rounds: Sequence[RoundPrice]) -> list[TrafficPrice]:
+    """Return the prices of rounds, one for each change."""
     changes = [rounds[0], *(after for before, after in pairwise(rounds) if after.amount != before.amount)]
-    first, *later = [f"{each.amount.normalize():f} {CURRENCY}/MB from {iso(each.opens_at)}" for each in changes]
-    return ", then ".join([first.partition(" from ")[0], *later])
+    return [TrafficPrice(each.amount, f"{CURRENCY}/MB", as_of=each.opens_at) for each in changes]
+
+
+def _text_of(prices: Sequence[TrafficPrice]) -> str:
+    """Return prices as text, each after the first with its time."""
+    texts = [f"{each.amount.normalize():f} {each.unit}" for each in prices]
+    times = [f" from {iso(each.as_of)}" if each.as_of else "" for each in prices]
+    return ", then ".join([texts[0], *(text + time for text, time in zip(texts[1:], times[1:], strict=True))])
