@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import pandas as pd
 import pytest
 
 mpl.use("Agg")
@@ -51,6 +52,13 @@ def test_the_waterfall_adds_up_to_the_total() -> None:
     assert lf.anatomy(frames_of(total=4000), "1220aa11").part("envelope")["part"].tolist() == ["envelope"] * 2
     assert transaction.summary == "accepted, 2026-11-08 12:00:00 UTC, 4,001 bytes"
     assert transaction.views["confirmers"].iloc[0].startswith("1 of 2: ")
+
+
+@pytest.mark.parametrize("ids", [5, None, pd.Series(["1220aa11"])])
+@pytest.mark.parametrize("figure", [lf.anatomy, lf.cost.anatomy])
+def test_what_is_no_text_is_no_update_id(figure: Callable[[Frames, Any], object], ids: object) -> None:
+    with pytest.raises(UsageError, match=rf"^update_id= must be the text of one update id, got {type(ids).__name__}\.$"):
+        figure(frames_of(), ids)
 
 
 def test_one_row_is_singular() -> None:

@@ -287,6 +287,13 @@ def test_repr_says_what_it_is(frames: lf.Frames) -> None:
         assert "MB" in text
 
 
+def test_numbers_of_rows_are_in_one_column_whatever_the_names_of_the_tables() -> None:
+    frames = testing.frames_of(traffic=[])
+    rows = [line for line in repr(frames).splitlines() if line.endswith(" rows")]
+    assert len(rows) == len(frames.tables)
+    assert len({line.index("0 rows") for line in rows}) == 1
+
+
 def test_html_is_escaped() -> None:
     html = lf.Frames(MemoryFrameSource({}, network="<script>"), ["traffic"])._repr_html_()
     assert "<script>" not in html

@@ -39,6 +39,13 @@ def test_naive_time_is_refused(written: object) -> None:
         instant(written, "since")  # type: ignore[arg-type]
 
 
+def test_nanoseconds_are_refused_and_a_timestamp_without_them_becomes_a_datetime() -> None:
+    with pytest.raises(UsageError, match=r"^since=2026-11-01T12:00:00\.000000001\+00:00 has nanoseconds\. Pass a time in micro"):
+        instant(pd.Timestamp("2026-11-01T12:00:00.000000001Z"), "since")
+    meant = instant(pd.Timestamp("2026-11-01T13:00:00.000001", tz="Europe/Berlin"))
+    assert (type(meant), meant) == (datetime, datetime(2026, 11, 1, 12, 0, 0, 1, tzinfo=UTC))
+
+
 @pytest.mark.parametrize(
     ("word", "since", "until"),
     [

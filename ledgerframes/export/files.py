@@ -253,11 +253,17 @@ def write_csv(frame: pd.DataFrame, file: BinaryIO, *, escape_formulas: bool = Tr
     >>> file.getvalue().decode().splitlines()
     ['"party","requests"', '"\'=1+1",2']
     """
+    _refuse_frames(frame)
     durations = list(frame.select_dtypes("timedelta").columns)
     seconds = frame.assign(**{name: frame[name].dt.total_seconds() for name in durations})
     seconds = seconds.rename(columns={name: f"{name}_seconds" for name in durations})
     rows = pa.Table.from_pandas(seconds, preserve_index=False)
     _csv(rows.to_batches(), list(rows.schema), file, escape_formulas=escape_formulas)
+
+
+def _refuse_frames(frame: object) -> None:
+    if isinstance(frame, Frames):
+        raise UsageError("frame= must be a DataFrame, got Frames. Write a table of frames with write_table.")
 
 
 def _select_columns(spec: Table, columns: Sequence[str] | None) -> list[Column]:

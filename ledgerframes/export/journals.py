@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from io import TextIOBase
 from typing import Any, BinaryIO, Literal
 
 import pandas as pd
@@ -38,7 +39,8 @@ def write_journal(journal: pd.DataFrame, file: BinaryIO, *, program: Literal["hl
     Raises
     ------
     UsageError
-        If `journal` is not a journal, or the program cannot read the name of an account or a currency.
+        If `journal` is not a journal, `file` is not a binary file, or the program cannot read the name of an account or a
+        currency.
 
     Notes
     -----
@@ -63,6 +65,7 @@ def write_journal(journal: pd.DataFrame, file: BinaryIO, *, program: Literal["hl
         raise UsageError(f"program= must be 'hledger' or 'beancount', got {program!r}.")
     if not isinstance(journal, pd.DataFrame) or not set(COLUMNS) <= set(journal.columns):
         raise UsageError("journal= must be the result of lf.cost.journal(statement, accounts=…).")
+    _require_binary(file)
     pattern, declare, to_text = WRITERS[program]
     accounts, currencies = (sorted(set(journal[name].astype("str"))) for name in ("account", "currency_code"))
     _require_names(program, "account", accounts, pattern)
@@ -71,6 +74,11 @@ def write_journal(journal: pd.DataFrame, file: BinaryIO, *, program: Literal["hl
     parts = ["\n".join(declare(accounts, currencies, first_day))]
     parts += [to_text(entry.to_dict("records")) for _, entry in journal.groupby("entry_id", sort=False)]
     file.write(("\n\n".join(part for part in parts if part) + "\n").encode())
+
+
+def _require_binary(file: object) -> None:
+    if not hasattr(file, "write") or isinstance(file, TextIOBase):
+        raise UsageError(f'file= must be a binary file, such as open("november.journal", "wb"), got {type(file).__name__}.')
 
 
 def _require_names(program: str, noun: str, names: Sequence[str], pattern: re.Pattern[str]) -> None:

@@ -17,6 +17,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.publish import ReportDir
 from ledgerframes.report.run_content import RunContent
+from ledgerframes.report.runs import report_names
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
@@ -70,7 +71,9 @@ def compare_runs(out: Path, report: str, before: str | None = None, after: str |
     report_dir = ReportDir(Path(out), report)
     runs = report_dir.published_runs()
     if not runs:
-        raise UsageError(f"No run of report {report!r} is published in {out}. `ledgerframes report status` lists them.")
+        published = [name for name in report_names(Path(out)) if ReportDir(Path(out), name).published_runs()]
+        step = f"Choose from {', '.join(published)}." if published else "Run a report first."
+        raise UsageError(f"No run of report {report!r} is published in {out}. {step}")
     newest = list(runs.values())[-1].get("network")
     keys = list(runs) if before or after else [key for key, run in runs.items() if run.get("network") == newest]
     if before is None and after is None and len(keys) < 2:

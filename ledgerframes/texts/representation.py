@@ -42,7 +42,8 @@ def describe_length(length: timedelta | None) -> str:
 
 
 def as_text(title: str, facts: list[tuple[str, str]], width: int) -> str:
-    """Return facts as lines, with names of this width."""
+    """Return facts as lines, with names of at least this width."""
+    width = max([width, *(len(name) for name, _ in facts)])
     return f"{title}\n" + "\n".join(f"  {name:<{width}} {value}" for name, value in facts)
 
 

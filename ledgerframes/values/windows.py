@@ -88,12 +88,19 @@ def instant(time: Time, argument: str = "time") -> datetime:
         if time.tzinfo is None:
             raise UsageError(f"{argument}={time.isoformat()} has no time zone. Write {time.isoformat()}Z for UTC.")
         try:
-            return time.astimezone(UTC)
+            return _with_microseconds(time.astimezone(UTC), argument)
         except OverflowError:
             raise UsageError(f"{argument}= must be in the years 1 to 9999, got {time.isoformat()}.") from None
     if isinstance(time, date) and not isinstance(time, datetime):
         return datetime(time.year, time.month, time.day, tzinfo=UTC)
     raise UsageError(f"{argument}= must be a time such as 2026-11-01 or 2026-11-01T12:00:00Z, got {time!r}.")
+
+
+def _with_microseconds(time: datetime, argument: str) -> datetime:
+    """Return a time as a plain datetime, which a pandas Timestamp is not."""
+    if getattr(time, "nanosecond", 0):
+        raise UsageError(f"{argument}={time.isoformat()} has nanoseconds. Pass a time in microseconds, as all times here are.")
+    return time.to_pydatetime() if hasattr(time, "to_pydatetime") else time
 
 
 def _parse(text: str, argument: str) -> date | datetime:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections import defaultdict
 from decimal import Decimal
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ledgerframes as lf
+from ledgerframes.errors import UsageError
 
 ACCOUNTS = {
     "traffic": ("Expenses:Traffic", "Assets:Prepaid:Traffic"),
@@ -51,6 +52,12 @@ def balances(text: str) -> dict[tuple[str, str], Decimal]:
         for account, amount, currency in postings:
             totals[account, currency] += Decimal(amount)
     return dict(totals)
+
+
+@pytest.mark.parametrize("file", ["november.journal", Path("november.journal"), StringIO()])
+def test_what_is_no_binary_file_is_refused(journal: pd.DataFrame, file: Any) -> None:
+    with pytest.raises(UsageError, match=rf'file= must be a binary file, such as open\(.*, "wb"\), got {type(file).__name__}\.'):
+        lf.export.write_journal(journal, file, program="hledger")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -72,8 +72,15 @@ def test_runs_of_two_networks_do_not_compare(net: Network, tmp_path: Path, small
     with pytest.raises(UsageError, match=r"Runs of two networks do not compare, got another and .*Choose two of one network"):
         compare_runs(tmp_path, "small", runs[1].key, runs[2].key)
     assert list_runs(tmp_path)["network"].tolist() == [net.name, "another", net.name]
-    with pytest.raises(UsageError, match="No run of report 'nope' is published"):
+    with pytest.raises(UsageError, match=r"No run of report 'nope' is published in .*\. Choose from small\.$"):
         compare_runs(tmp_path, "nope")
+
+
+def test_a_comparison_without_any_run_says_that_there_is_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"No run of report 'small' is published in .*\. Run a report first\.$"):
+        compare_runs(tmp_path, "small")
+    with pytest.raises(UsageError, match=r"out= must be a directory of reports, got '.*nowhere'\. Run a report first\."):
+        compare_runs(tmp_path / "nowhere", "small")
 
 
 @pytest.mark.usefixtures("no_kernel")

@@ -203,6 +203,12 @@ def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
     assert [row[1] for row in inert] == [row[1] for row in raw]
 
 
+def test_frames_are_no_dataframe() -> None:
+    frames = lf.Frames(MemoryFrameSource({}, is_sorted=True), ["traffic"])
+    with pytest.raises(UsageError, match=r"frame= must be a DataFrame, got Frames\. Write a table of frames with write_table\."):
+        export.write_csv(frames, io.BytesIO())  # type: ignore[arg-type]
+
+
 def test_no_name_of_a_column_is_a_formula() -> None:
     pivoted, file, raw = pd.DataFrame({"=party": [1], "b": [2]}), io.BytesIO(), io.BytesIO()
     export.write_csv(pivoted, file)

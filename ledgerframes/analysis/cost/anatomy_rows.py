@@ -233,6 +233,8 @@ def at_time_of(frames: Frames, update_id: str) -> Frames:
     UsageError
         If the update is not in the frames.
     """
+    if not isinstance(update_id, str):
+        raise UsageError(f"update_id= must be the text of one update id, got {type(update_id).__name__}.")
     first, last = _times_of(frames, update_id)
     if first is None or last is None:
         raise _unknown_update_error(frames, update_id)
