@@ -26,6 +26,11 @@ def test_words_are_looked_for_in_questions_and_calls(words: str) -> None:
     assert texts.str.lower().str.contains(words.lower(), regex=False).all()
 
 
+def test_who_pays_is_a_question() -> None:
+    (example,) = lf.questions("who pays")["example"]
+    assert 'lf.cost.spend(frames, by="participant")' in example
+
+
 def test_unknown_words_find_no_row_and_keep_the_columns() -> None:
     found = lf.questions("no such words [(")
     assert found.empty
