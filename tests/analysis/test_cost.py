@@ -208,6 +208,12 @@ def test_overhead_of_the_published_sample(build, event):
     assert round(both["share"].iloc[1], 3) == 0.308
 
 
+@pytest.mark.parametrize(("history", "value"), [(5, "int"), ("x", "str"), (pd.DataFrame(), "a DataFrame without column '")])
+def test_a_history_that_is_none_is_refused(sample, history, value):
+    with pytest.raises(UsageError, match=rf"^history= must be Frames, or the days that .*load_history returns, got {value}"):
+        cost.wasted(sample, history=history)
+
+
 def test_wasted(sample):
     (day,) = cost.wasted(sample).itertuples()
     assert (day.requests, day.rejected, day.wasted_traffic_cost, day.useful_traffic_cost) == (6, 2, 845, 9_155)

@@ -9,7 +9,7 @@ import pandas as pd
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
-from ledgerframes.analysis.arguments import require_one_network
+from ledgerframes.analysis.arguments import require_columns, require_one_network
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.measures import (
     BYTES,
@@ -28,6 +28,7 @@ from ledgerframes.analysis.verdict.limit import LIMIT_EVIDENCE, REJECT_KINDS, is
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.usual_ranges import PERIODS_PER_WEEK, without_limits
 
+OF_HISTORY = ["period_start", "is_whole", "requests", "requests_with_cost", "wasted_traffic_cost", "total_traffic_cost"]
 WASTED_AND_USEFUL: dict[str, Measure] = {
     "wasted_traffic_cost": PartTotal(COST, where=IS_REJECTED),
     "useful_traffic_cost": PartTotal(COST, where=f"({IS_REJECTED}) IS NOT TRUE"),
@@ -152,7 +153,7 @@ def wasted(
     CoverageError
         If the frames or the history hold committed updates, so that the waste would be 0 by construction.
     UsageError
-        If the history is of another network, or only one of the two is filtered.
+        If the history is neither Frames nor such days, is of another network, or only one of the two is filtered.
 
     Notes
     -----
@@ -177,6 +178,8 @@ def wasted(
         require_one_network("cost.wasted", frames, history)
         require_same_requests("cost.wasted", frames, history)
         require_rejections(history, accept_survivorship, "the usual range")
+    elif history is not None:
+        require_columns(history, OF_HISTORY, "history= must be Frames, or the days that ledgerframes.report.load_history returns")
     call = Call(WASTED, frames, by, every, options_of(frames))
     grouped = measure(call)
     values = {
