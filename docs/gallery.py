@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 
@@ -26,6 +27,10 @@ from ledgerframes.analysis import FIGURES
 from ledgerframes.plots import PICTURES
 from ledgerframes.report.pictures import COLORS
 
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+ROOT = Path(__file__).parents[1]
 LINES = 2  # of an example that a page shows, the last ones
 INTRODUCTION = """\
 # Gallery
@@ -36,12 +41,19 @@ and a connection, such as `net = lf.connect("sandbox", events=400, days=1)`. Eac
 its module.
 """
 SMALL, LARGE = "events=400, days=1", "events=2000, days=8"  # the sandbox of examples, and one that fills a picture
+# Buttons that copy, and the colors of code, as on the other pages of the site.
+HEAD = """\
+<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="../_static/pygments.css"><link rel="stylesheet" href="../_static/code.css">
+<script defer src="../_static/site.js"></script>"""
 # The scheme of the root also makes the canvas of the page dark. That of the body would leave black text on white paper.
 STYLE = """\
 :root { color-scheme: light dark; }
 body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif; }
 pre { overflow-x: auto; padding: .6rem .8rem; border: 1px solid #8884; border-radius: 4px; font-size: .85em; }
-table { border-collapse: collapse; font-size: .85em; } th, td { padding: .25rem .6rem; border-bottom: 1px solid #8883; }
+table { border: 0; border-collapse: collapse; font-size: .85em; }
+th, td { padding: .25rem .6rem; border: solid #8883; border-width: 0 0 1px; }
+.dataframe td { text-align: right; }
 nav a { color: inherit; }
 .anchor-link, .jp-InputPrompt, .jp-OutputPrompt, .prompt { display: none; } div.output_subarea, div.table { overflow-x: auto; }
 """
@@ -88,7 +100,7 @@ def themes_of(svg: str) -> dict[str, str]:
 
 
 def render(directory: Path) -> None:
-    """Run the notebooks, and write each as a page that loads nothing."""
+    """Run the notebooks, and write each as a page that loads only files of the site."""
     import nbformat
     from nbclient import NotebookClient
     from nbconvert import HTMLExporter
@@ -101,19 +113,25 @@ def render(directory: Path) -> None:
         with tempfile.TemporaryDirectory() as working_dir:
             NotebookClient(book, kernel_name="python3", timeout=900).execute(cwd=working_dir)
         body, _ = HTMLExporter(template_name="basic").from_notebook_node(book)
-        (directory / f"{path.stem}.html").write_text(rendered_page(path.stem, body), encoding="utf-8")
+        (directory / f"{path.stem}.html").write_text(rendered_page(title_of(book), body), encoding="utf-8")
+
+
+def title_of(book: NotebookNode) -> str:
+    """Return the heading that a notebook starts with."""
+    return str(book.cells[0].source).partition("\n")[0].lstrip("# ")
 
 
 def rendered_page(title: str, body: str) -> str:
     """Return the page of a notebook with its outputs, light or dark as the browser is."""
     from ledgerframes.texts.control_characters import escape_html
 
-    head = f'<meta charset="utf-8"><title>{escape_html(title)}</title><style>{STYLE}</style>'
+    head = f"{HEAD}<title>{escape_html(title)}</title><style>{STYLE}</style>"
     back = '<nav><a href="../notebooks.html">All notebooks</a></nav>'
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{back}<main>{body}</main></body></html>'
+    article = f"<main><article>{body.replace(f'{ROOT}/', '')}</article></main>"  # paths as in any checkout
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{back}{article}</body></html>'
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("LEDGERFRAMES_STORE", str(Path(__file__).parents[1] / ".ledgerframes" / "store"))
+    os.environ.setdefault("LEDGERFRAMES_STORE", str(ROOT / ".ledgerframes" / "store"))
     draw(Path(sys.argv[1]) / "gallery")
     render(Path(sys.argv[1]) / "notebooks")

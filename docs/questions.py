@@ -29,6 +29,7 @@ NOTEBOOKS_INTRODUCTION = """\
 Run the notebooks as a course, each from top to bottom. `ledgerframes lab` opens JupyterLab on a copy of them. Without
 configuration they read the sandbox, otherwise the profile in `LEDGERFRAMES_PROFILE`.
 """
+ALONE = "Without configuration, this notebook reads the embedded sandbox, otherwise the profile in `LEDGERFRAMES_PROFILE`."
 
 
 @dataclass(frozen=True)
@@ -185,9 +186,9 @@ def notebooks_page() -> str:
     parts = [NOTEBOOKS_INTRODUCTION.rstrip()]
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         title, *sections = headings(path.stem)
-        introduction = markdown_cells(path.stem)[0].partition("\n")[2].strip()
+        introduction = markdown_cells(path.stem)[0].partition("\n")[2].replace(ALONE, "").strip()  # the page says it once
         answered = [each for topic in topics for each in topic.questions if each.notebook == path.stem]
-        parts += [f"## {title}", introduction, f"Notebook: {notebook_link(path.stem)}. Sections: {', '.join(sections)}."]
+        parts += [f"## {title}", introduction, f"Notebook: {notebook_link(path.stem)}. Sections: {' · '.join(sections)}"]
         if answered:
             parts.append("\n".join(f"- [{each.question}](questions.md#{slug_of(each.question)})" for each in answered))
     return "\n\n".join(parts) + "\n"

@@ -60,6 +60,6 @@ function addCopies() {
   for (const block of document.querySelectorAll("article .highlight > pre")) addCopy(block, status);
 }
 
-// A result fetches its page for a summary, which a page from a file may not do.
-if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+// A result fetches its page for a summary, which a page from a file may not do. A notebook with its outputs has no search.
+if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 addCopies();

@@ -16,6 +16,7 @@ from ledgerframes.sandbox import Sandbox
 
 PAGE = (Path(__file__).parents[2] / "docs" / "first-hour.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(console|text|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^(?=\S)", re.MULTILINE)  # a line that is indented continues a command
 REPORT = re.compile(r"^ledgerframes report run verdicts (--during \S+).*")
 # Reports run in tests/report, JupyterLab has tests in tests/cli, and the sandbox is served by a fixture.
 NOT_RUN = ("ledgerframes report run", "ledgerframes report diff", "ledgerframes sandbox", "ledgerframes lab")
@@ -32,7 +33,7 @@ def commands() -> list[tuple[str, str]]:
         (line, output if language == "text" else "")
         for (kind, lines), (language, output) in pairs
         if kind == "console"
-        for line in lines.splitlines()
+        for line in map(str.strip, COMMAND.split(lines))
         if line.startswith("ledgerframes ")
     ]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import runpy
+import shutil
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
-from browser import needs_browser, picture_of
+from browser import needs_browser, opened, picture_of
 
 import ledgerframes as lf
 from ledgerframes.plots import PICTURES
@@ -19,6 +20,7 @@ from ledgerframes.report.pictures import COLORS
 DOCS = Path(__file__).parents[2] / "docs"
 ANSWER = """<div class="lf-answer"><div class="table"><table>
 <tr><th>party</th><th class="number">cost</th></tr><tr><td>alder</td><td class="number">1</td></tr></table></div></div>"""
+CELL = '<div class="highlight hl-ipython3"><pre>net = lf.connect()</pre></div><div class="output_text"><pre>1</pre></div>'
 CONF = runpy.run_path(str(DOCS / "conf.py"))
 
 
@@ -63,6 +65,30 @@ def test_the_site_links_each_notebook_with_its_outputs() -> None:
 
 def test_a_notebook_with_its_outputs_leads_back_to_the_site(gallery: ModuleType) -> None:
     assert '<a href="../notebooks.html">' in gallery.rendered_page("page", "")
+
+
+def test_the_page_of_a_notebook_fits_a_phone_and_has_a_name(gallery: ModuleType) -> None:
+    book = SimpleNamespace(cells=[SimpleNamespace(source="# First frames\n\nLoad typed frames.")])
+    page = gallery.rendered_page(gallery.title_of(book), "")
+    assert "<title>First frames</title>" in page
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
+
+
+def test_the_page_of_a_notebook_hides_where_it_was_made(gallery: ModuleType) -> None:
+    page = gallery.rendered_page("page", f"<td>{DOCS.parent}/.ledgerframes/store</td>")
+    assert "<td>.ledgerframes/store</td>" in page
+
+
+@needs_browser
+def test_code_of_a_notebook_has_a_button(tmp_path: Path, gallery: ModuleType) -> None:
+    shutil.copytree(DOCS / "_static", tmp_path / "_static")
+    (tmp_path / "_static" / "pygments.css").touch()  # which Sphinx writes
+    page = tmp_path / "notebooks" / "page.html"
+    page.parent.mkdir()
+    page.write_text(gallery.rendered_page("page", CELL), encoding="utf-8")
+    document, errors = opened(tmp_path, page.as_uri())
+    assert re.findall(r'<button [^>]*class="copy" aria-label="([^"]+)"', document) == ["Copy the code: net = lf.connect()"]
+    assert errors == []
 
 
 def test_the_gallery_says_what_its_calls_need() -> None:

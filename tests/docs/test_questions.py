@@ -55,6 +55,12 @@ def test_the_page_shows_calls_notebook_and_limit(questions: ModuleType) -> None:
     assert questions.calls_cell(question) == "`lf.cost.spend`"
 
 
+def test_the_page_of_notebooks_reads_as_one_text(questions: ModuleType) -> None:
+    page = questions.notebooks_page()
+    assert page.count("`LEDGERFRAMES_PROFILE`") == 1
+    assert "?," not in page and "What did it cost? · Who pays?" in page
+
+
 def test_every_notebook_has_its_questions(questions: ModuleType) -> None:
     page = questions.notebooks_page()
     for path in questions.NOTEBOOKS.glob("*.ipynb"):
