@@ -79,8 +79,9 @@ def sentence_on_kinds(sides: Sides) -> str:
         texts.append(f"{kind_name(kind)} +{percent(after - before, before)}")
     counts = Counter(verdicts.values())
     listed = f" ({', '.join(texts)})" if texts else ""
-    unclear = f"{counts['no clear change']:,} without a clear change, {counts['too few']:,} with too few requests"
-    other = f"{counts['cheaper']:,} cheaper, {unclear}, {counts['new']:,} new and {counts['gone']:,} gone"
+    names = {"no clear change": "without a clear change", "too few": "with too few requests", "new": "new", "gone": "gone"}
+    unclear = [f", {counts[judgment]:,} {name}" for judgment, name in names.items() if judgment in counts]
+    other = f"{counts['cheaper']:,} cheaper{''.join(unclear)}"
     most = max(changes, key=lambda kind: abs(changes[kind]))
     sign, after = "−" if changes[most] < 0 else "+", len(second.get(most, []))
     counted = f"{after:,} request{'s' * (after != 1)} with a known cost, {len(first.get(most, [])):,} before"

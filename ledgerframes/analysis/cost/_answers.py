@@ -173,10 +173,15 @@ def of_compare(result: pd.DataFrame) -> str:
     counts = result["judgment"].value_counts()
     texts = [f"{_kind_of(row)} {_rise(row.relative)}" for row in iter_rows(result[result["judgment"] == "dearer"])]
     names = f" ({', '.join(texts)})" if texts else ""
-    dearer = f"{counts['dearer']:,} dearer{names}"
-    changed = f"{dearer}, {counts['cheaper']:,} cheaper, {counts['no clear change']:,} without a clear change"
-    others = f"{counts['too few']:,} with too few requests, {counts['new']:,} new and {counts['gone']:,} gone"
-    return f"{_largest_change(result)}Kinds of request: {changed}, {others}."
+    others = {
+        "without a clear change": counts["no clear change"],
+        "with too few requests": counts["too few"],
+        "new": counts["new"],
+        "gone": counts["gone"],
+    }
+    changed = [f"{counts['dearer']:,} dearer{names}", f"{counts['cheaper']:,} cheaper"]
+    unclear = [f"{count:,} {text}" for text, count in others.items() if count]
+    return f"{_largest_change(result)}Kinds of request: {', '.join([*changed, *unclear])}."
 
 
 def _largest_change(result: pd.DataFrame) -> str:
