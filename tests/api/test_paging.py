@@ -101,18 +101,19 @@ def test_pages_of_updates_without_progress_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "pages",
+    ("after", "pages"),
     [
-        [updates_page(0, 4, 1, 2, token="a"), updates_page(6, 9, 7, token="b")],  # offsets 5 and 6 are left out
-        [updates_page(0, 4, 1, 2, token="a"), updates_page(0, 4, 1, 2, token="b")],  # the same page again
-        [updates_page(0, 4, 1, 2, token="a"), updates_page(4, 4, 5, token="b")],  # an update outside the page
-        [updates_page(2, 4, 3, token="a")],  # does not start where the store ends
+        (0, [updates_page(0, 4, 1, 2, token="a"), updates_page(6, 9, 7, token="b")]),  # offsets 5 and 6 are left out
+        (0, [updates_page(0, 4, 1, 2, token="a"), updates_page(0, 4, 1, 2, token="b")]),  # the same page again
+        (0, [updates_page(0, 4, 1, 2, token="a"), updates_page(4, 4, 5, token="b")]),  # an update outside the page
+        (1, [updates_page(2, 4, 3, token="a")]),  # does not start where the store ends
     ],
 )
-def test_followed_pages_must_join(pages: list[Page], tmp_path: Path) -> None:
+def test_followed_pages_must_join(after: int, pages: list[Page], tmp_path: Path) -> None:
     answers = iter(pages)
+    reader = OffsetReader(net_of(lambda _: next(answers), tmp_path), ledger_filter(), 500, False)
     with pytest.raises(DecodeError):
-        follow(OffsetReader(net_of(lambda _: next(answers), tmp_path), ledger_filter(), 500, False), 0, 0.01, threading.Event())
+        follow(reader, after, 0.01, threading.Event())
 
 
 def test_a_followed_ledger_resumes_after_a_token_has_expired(tmp_path: Path) -> None:
