@@ -227,7 +227,7 @@ COMPARISONS: dict[str, tuple[str, dict[str, Any], Any, Any]] = {
     "reconcile.coverage": (
         "history",
         {"every": None},
-        lambda rows: {each["name"]: each["requests"] for each in rows},
+        lambda rows: {name: count for row in rows for name, count in row.items() if name != "first_time"},
         lambda shown: shown[["requests", "updates", "verdicts", "with_cost", "with_activity"]].iloc[0].to_dict(),
     ),
     "reconcile.paid_traffic": (
