@@ -12,6 +12,7 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
 from ledgerframes.datasets.reference.wire import Contract
@@ -189,32 +190,25 @@ def _observe_name_rules(net: Network, now: datetime) -> pa.Table:
         cached_domain_id=None if previous is None or pd.isna(previous["domain_id"]) else previous["domain_id"],
     )
     net.history.note_around(NAME_RULES_ROUTE, unknown_members(rules, but=rules.contract or (), path="ans_rules_update"))
-    if rules.contract is not None:
-        return name_rules_table(rules.contract, rules.domain_id, now, cache_hit=False)
-    if previous is None:
+    contract = rules.contract or (None if previous is None else _to_contract(previous))
+    if contract is None:
         raise DecodeError(
             f"{net.name} returned no contract of the name rules, although the request named none that is cached.",
             endpoint=NAME_RULES_ROUTE,
             json_path="$.ans_rules_update.contract",
         )
-    rows = name_rules_table(_to_contract(previous), rules.domain_id, now, cache_hit=True)
-    return _with_extra(rows, previous["extra"])
+    return name_rules_table(contract, rules.domain_id, now, cache_hit=rules.contract is None)
 
 
 def _to_contract(row: Any) -> Contract:
     """Return the contract of the previous observation, as the service would have returned it."""
-    blob = row["created_event_blob"]
-    return Contract(
-        template_id=row["template_id"],
-        contract_id=row["contract_id"],
-        payload=msgspec.Raw(row["payload"].encode()),
-        created_at=row["created_at"].isoformat().replace("+00:00", "Z"),
-        created_event_blob=None if pd.isna(blob) else blob,
-    )
-
-
-def _with_extra(rows: pa.Table, extra: Any) -> pa.Table:
-    """Return one row with the unknown members of the previous observation."""
-    position = rows.schema.get_field_index("extra")
-    values = pa.array([None if pd.isna(extra) else extra], rows.schema.field(position).type)
-    return rows.set_column(position, rows.schema.field(position), values)
+    blob, extra = row["created_event_blob"], row["extra"]
+    known = {
+        "template_id": row["template_id"],
+        "contract_id": row["contract_id"],
+        "payload": msgspec.Raw(row["payload"].encode()),
+        "created_at": row["created_at"].isoformat().replace("+00:00", "Z"),
+        "created_event_blob": None if pd.isna(blob) else blob,
+    }
+    unknown = {} if pd.isna(extra) else msgspec.json.decode(extra, type=dict[str, msgspec.Raw])
+    return decode(msgspec.json.encode(known | unknown), Contract, NAME_RULES_ROUTE)
