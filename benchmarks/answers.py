@@ -43,7 +43,7 @@ in DuckDB over the same files. Both use one thread, and the ratio is that of the
 The exponent is that of a power of the number of requests, fitted to the seconds of the processor of {sizes} requests: 1 is
 proportional. Below a second or so, fixed costs make it small.
 
-Figures without a call need something else than a week of events: {absent}.
+Figures without a call need something other than a week of events: {absent}.
 
 `make bench-answers` measures all of this again: up to an hour on two quiet cores, and 10 GB of disk below
 `.ledgerframes/bench`.

@@ -251,15 +251,18 @@ class Call:
 
     def _selected(self, measures: Mapping[str, Measure]) -> list[str]:
         """Return measures in SQL, each with the description of its column or its own as a comment."""
-        sentences = {name: each.description for name, each in measures.items()}
-        sentences |= {column.name: column.description for column in (*self.figure.columns, *self.grouping.extra)}
-        comments = {name: f"-- {sentences[name]}\n" if sentences[name] else "" for name in measures}
+        sentences = {column.name: column.description for column in (*self.figure.columns, *self.grouping.extra)}
+        comments = {name: _comment(sentences.get(name, each.description)) for name, each in measures.items()}
         return [f"{comments[name]}{each.expression(self.options)} AS {name}" for name, each in measures.items()]
 
 
 def known_count(name: str) -> str:
     """Return the name of the number of values that a percentile rests on."""
     return f"values_of_{name}"
+
+
+def _comment(text: str) -> str:
+    return f"-- {text}\n" if text else ""
 
 
 def _as_list(expressions: Sequence[str]) -> str:

@@ -275,7 +275,7 @@ def _queries(before: Frames, after: Frames, **_: object) -> list[Query]:
 def _columns(pairs: Sequence[Pair], median_of_all: int | None, min_requests: int | None) -> dict[str, Any]:
     """Return the columns that need no price and no window, and the totals of both sides."""
     least = max(LEAST_COUNT, min_requests or 0)
-    judged = [min(len(pair.before.costs), len(pair.after.costs)) >= least for pair in pairs]
+    judged = [min(pair.before.known, pair.after.known) >= least for pair in pairs]
     rows = [_row(pair, is_judged, max(1, sum(judged)), min_requests) for pair, is_judged in zip(pairs, judged, strict=True)]
     names = [column.name for column in (*grouping.TEMPLATE.keys, *VERSION_KEYS, *COMPARE.columns)]
     table = pd.DataFrame(rows, columns=[*names, "coverage"], dtype="object")
@@ -293,19 +293,19 @@ def _columns(pairs: Sequence[Pair], median_of_all: int | None, min_requests: int
 def _row(pair: Pair, is_judged: bool, judged_count: int, min_requests: int | None) -> dict[str, Any]:
     """Return the figures of one kind, or of two of its versions."""
     sides = {"before": pair.before, "after": pair.after}
-    first, second = (requests.costs if is_judged else NOTHING for requests in sides.values())
+    costs = {side: requests.costs for side, requests in sides.items()}
+    first, second = (costs[side] if is_judged else NOTHING for side in SIDES)
     difference, strict = (
         difference_of_percentiles(first, second, 50, confidence=1 - LEVEL / number) for number in (1, judged_count)
     )
     percentiles = {
-        f"{name}_{side}": percentile(sides[side].costs, percent, min_count=min_requests).value
-        for name, percent, side in PERCENTILES
+        f"{name}_{side}": percentile(costs[side], percent, min_count=min_requests).value for name, percent, side in PERCENTILES
     }
     median_before = percentiles["median_before"]
     return {
         **pair.keys,
         **{f"package_ids_{side}": ", ".join(requests.package_ids) or None for side, requests in sides.items()},
-        **{f"requests_{side}": len(requests.costs) for side, requests in sides.items()},
+        **{f"requests_{side}": requests.known for side, requests in sides.items()},
         **{f"coverage_{side}": requests.known_share for side, requests in sides.items()},
         **percentiles,
         **{name: getattr(difference, name) for name in ("difference", "low", "high")},

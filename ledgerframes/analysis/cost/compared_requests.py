@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -22,22 +23,43 @@ class Requests:
 
     Attributes
     ----------
-    costs : array of int
-        Known costs, in ascending order [bytes].
-    count : int
-        Number of requests, including those with an unknown cost.
+    known_costs : array of int
+        Known costs that occur, in ascending order [bytes].
+    counts : array of int
+        Number of requests with each of these costs.
+    unknown : int
+        Number of requests with an unknown cost.
     package_ids : sequence of str
         The known packages of the requests, each once, in alphabetical order.
     """
 
-    costs: Integers
-    count: int
+    known_costs: Integers
+    counts: Integers
+    unknown: int
     package_ids: Sequence[str]
+
+    @property
+    def costs(self) -> Integers:
+        """The known cost of each request, in ascending order.
+
+        It is as long as there are requests, so nothing keeps it.
+        """
+        return np.repeat(self.known_costs, self.counts)
+
+    @property
+    def known(self) -> int:
+        """Number of requests with a known cost."""
+        return int(self.counts.sum())
+
+    @property
+    def count(self) -> int:
+        """Number of requests."""
+        return self.known + self.unknown
 
     @property
     def total(self) -> int:
         """Sum of the known costs."""
-        return sum(self.costs.tolist())
+        return sum(map(mul, self.known_costs.tolist(), self.counts.tolist()))
 
     @property
     def median(self) -> int | None:
@@ -47,21 +69,20 @@ class Requests:
     @property
     def known_share(self) -> float:
         """Share of the requests with a known cost, which is missing without requests."""
-        return len(self.costs) / self.count if self.count else np.nan
+        return self.known / self.count if self.count else np.nan
 
     def known_share_of_bytes(self, median_of_all: int | None) -> float:
         """Return known bytes over known and estimated ones.
 
         A request with an unknown cost counts as the median of its kind, or of all requests if its kind has no known cost.
         """
-        unknown = self.count - len(self.costs)
-        if not unknown:
+        if not self.unknown:
             return 1.0 if self.count else np.nan
-        median = self.median if len(self.costs) else median_of_all
+        median = self.median if self.known else median_of_all
         if median is None:
             return np.nan
         known_bytes = float(self.total)
-        all_bytes = known_bytes + unknown * float(median)
+        all_bytes = known_bytes + self.unknown * float(median)
         return known_bytes / all_bytes if all_bytes else np.nan
 
 
@@ -148,7 +169,7 @@ class Sides:
 
     def _requests(self, positions: Integers) -> Requests:
         """Return the requests at some positions, which are in ascending order."""
-        of_known = positions[self._is_known[positions]]
-        costs = np.repeat(self._costs[of_known], self._counts[of_known])
+        is_known = self._is_known[positions]
+        of_known, of_unknown = positions[is_known], positions[~is_known]
         packages = sorted({name for name in self._packages[positions] if name is not None})
-        return Requests(costs, int(self._counts[positions].sum()), packages)
+        return Requests(self._costs[of_known], self._counts[of_known], int(self._counts[of_unknown].sum()), packages)

@@ -39,7 +39,7 @@ COUNTED = {
     "with_cost": {"traffic": f"coalesce({COST} >= 0, false)"},
     "with_activity": {"activity_records": "true"},
 }
-TABLES = (*TABLES_OF_REQUESTS, "activity_records")
+TABLES = tuple(dict.fromkeys(table for tables in COUNTED.values() for table in tables))
 NO_TIMES = pd.Series([], dtype="datetime64[us, UTC]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOREVER = np.iinfo(np.int64).max
