@@ -40,6 +40,11 @@ def require_frames(frames: object, name: str) -> None:
         raise UsageError(f"Pass Frames to lf.{name}, such as the result of {loader}, got {type(frames).__name__}.")
 
 
+def is_choice(value: object, choices: Collection[str]) -> bool:
+    """Return whether an argument, which can be anything, is one of the choices."""
+    return isinstance(value, str) and value in choices
+
+
 def require_columns(table: object, columns: Iterable[str], rule: str, step: str = "") -> pd.DataFrame:
     """Return a DataFrame with these columns, or raise a UsageError with the broken rule."""
     if not isinstance(table, pd.DataFrame):

@@ -236,9 +236,8 @@ class Figure:
         row_count = next(len(value) for value in values.values() if pd.api.types.is_list_like(value))
         tail = _tail_values(frames, accept_survivorship)
         values = {**tail, **values}
-        declared = {column.name: _for_all_rows(column, values[column.name], row_count) for column in columns}
-        frame = ResultFrame(declared, index=range(row_count))
-        frame = frame.astype({column.name: column.pandas_dtype for column in columns if not column.dtype.startswith("decimal")})
+        index = pd.RangeIndex(row_count)
+        frame = ResultFrame({column.name: _in_dtype(column, values[column.name], index) for column in columns})
         frame.attrs |= {NAME: self.name, ROWS: row_count, FIRST: [*self._first_columns(by, columns)]}
         if tail["coverage_time"] is not None and tail["coverage_time"] < 1:
             frame.attrs[FINAL] = tail["coverage_time"]
@@ -276,14 +275,12 @@ def _call_text(name: str, analysis: Callable[..., object]) -> str:
     return f"lf.{name}({', '.join(required)})"
 
 
-def _for_all_rows(column: ResultColumn, value: object, row_count: int) -> object:
-    """Return the values of a column, as a category if one label applies to all rows.
-
-    One text per row would need much memory.
-    """
-    if column.dtype != LABEL or not isinstance(value, str):
-        return value
-    return pd.Categorical.from_codes(np.zeros(row_count, "int8"), pd.Index([value] if row_count else [], dtype="str"))
+def _in_dtype(column: ResultColumn, value: Any, index: pd.RangeIndex) -> pd.Series:
+    """Return the values of a column, or one value for all rows, in the declared dtype."""
+    if column.dtype == LABEL and isinstance(value, str):  # one text per row would need much memory
+        value = pd.Categorical.from_codes(np.zeros(len(index), "int8"), pd.Index([value] if len(index) else [], dtype="str"))
+    rows = pd.Series(value, index)
+    return rows if column.dtype.startswith("decimal") else rows.astype(pd.api.types.pandas_dtype(column.pandas_dtype))
 
 
 def _tail_values(frames: Frames | None, accept_survivorship: bool) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from ledgerframes.errors import UsageError
 from ledgerframes.values import extents
@@ -44,6 +45,12 @@ class Groups:
         """Return the number of rows of each group, or of its rows that are in the mask."""
         codes = self.codes if mask is None else self.codes[mask]
         return np.bincount(codes, minlength=len(self)).astype(np.int64)
+
+    def row_of_each(self) -> pa.Array:
+        """Return the only row of each group, missing for a group without rows."""
+        positions = np.full(len(self), -1)
+        positions[self.codes] = np.arange(len(self.codes))
+        return pa.array(positions, mask=positions < 0)
 
     def split(self, rows: pd.DataFrame) -> list[pd.DataFrame]:
         """Return the rows of each group."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -186,7 +186,10 @@ def short(ids: Sequence[str]) -> dict[str, str]:
     """
     if isinstance(ids, str):
         raise UsageError(f"ids= must be a sequence of ids, got {ids!r}. Pass [{ids!r}] for one.")
-    parts = {each: each.partition(SEPARATOR)[::2] for each in dict.fromkeys(ids)}
+    texts = list(ids) if isinstance(ids, Iterable) else [ids]
+    if not all(isinstance(each, str) for each in texts):
+        raise UsageError(f"ids= must be a sequence of ids, got {ids!r}.")
+    parts = {each: each.partition(SEPARATOR)[::2] for each in dict.fromkeys(texts)}
     fingerprints = defaultdict(list)
     for hint, fingerprint in parts.values():
         fingerprints[hint].append(fingerprint)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pandas as pd
 
 from ledgerframes.analysis import FIGURES
+from ledgerframes.analysis.arguments import is_choice
 from ledgerframes.analysis.result_frame import NAME
 from ledgerframes.errors import UsageError
 from ledgerframes.plots._chart import PICTURES
@@ -100,7 +101,7 @@ def plot(result: pd.DataFrame, ax: Axes | None = None, *, picture: str | None = 
     'Traffic cost, per hour'
     """
     name = _figure_name(result) if picture is None else picture
-    if name not in PICTURES:
+    if not is_choice(name, PICTURES):
         raise UsageError(f"There is no picture {name!r}. Choose from {', '.join(sorted(PICTURES))}.")
     if milestone is None:
         return PICTURES[name](result, ax)
@@ -116,6 +117,6 @@ def _figure_name(result: object) -> str:
     name = result.attrs.get(NAME)
     if name is None:
         raise UsageError(f'{ADVICE}, got a DataFrame of another origin. Name its picture, such as picture="cost.spend".')
-    if name not in PICTURES:
+    if not is_choice(name, PICTURES):
         raise UsageError(f"lf.{name} has no picture. lf.show(result) shows its table.")
     return str(name)

@@ -197,3 +197,17 @@ def test_votes_have_the_columns_of_every_result():
         assert list(result.columns) == [column.name for column in columns]
         assert [str(dtype) for dtype in result.dtypes] == [column.dtype for column in columns]
         assert result[["coverage_bytes", "coverage_time", "population", "network"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("days", ["30", -1, True, float("nan"), float("inf"), None])
+def test_an_age_that_is_no_number_of_days_is_refused(days):
+    with pytest.raises(UsageError, match=r"^stale_days= must be a number of days from 0 to 36,500, got "):
+        lf.votes.price(votes("1"), stale_days=days)
+    with pytest.raises(UsageError, match=r"^days= must be a number of days from 0 to 36,500, got "):
+        lf.votes.stale(votes("1"), days=days)
+
+
+@pytest.mark.parametrize("outlier", ["3", -0.1, True, float("nan"), None])
+def test_a_score_that_is_no_number_is_refused(outlier):
+    with pytest.raises(UsageError, match=r"^outlier= must be a number of at least 0, got "):
+        lf.votes.stale(votes("1"), outlier=outlier)

@@ -16,7 +16,7 @@ from ledgerframes.analysis.activity import _answers as answers
 from ledgerframes.analysis.activity._weights import computable_share
 from ledgerframes.analysis.activity.final_rounds import round_values
 from ledgerframes.analysis.activity.state_tables import state_tables
-from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.arguments import Snapshot, is_choice
 from ledgerframes.analysis.groups import ratio, sort_largest_first
 from ledgerframes.analysis.state.network_state import NetworkState, checked, network_state
 from ledgerframes.analysis.state.payloads import MAX_FACTOR
@@ -175,13 +175,13 @@ def what_if(
     WHAT_IF.check(frames)
     if every not in (None, "round"):
         raise UsageError(f"every= must be 'round' or None, got {every!r}.")
-    if confirmers not in CONFIRMERS_BY_NAME:
+    if not is_choice(confirmers, CONFIRMERS_BY_NAME):
         raise UsageError(f"Unknown confirmers={confirmers!r}. Choose from {', '.join(map(repr, CONFIRMERS_BY_NAME))}.")
     if featured is None and factors is None and merge_views is None and confirmers == "quorums":
         raise UsageError("Pass featured=, factors=, merge_views= or confirmers='informees'.")
     before, after = _states(frames, featured, factors, rights, sv_participants, rounds, base)
     if merge_views is not None and not isinstance(merge_views, str):
-        merge_views = list(merge_views)
+        merge_views = _pairs(merge_views)
         _require_root(frames, merge_views)
     rows = _with_shares(run(frames, _query(before, after, merge_views, confirmers, every)), every)
     if every == "round":
@@ -206,6 +206,8 @@ def _states(
 
 def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> NetworkState:
     rights = state.rights
+    if not isinstance(factors, Mapping | None):
+        raise UsageError(f"factors= must be weights by party, such as {{party: '100.0'}}, got {factors!r}.")
     for party, text in (factors or {}).items():
         factor, is_party = to_decimal(text), rights["party"] == party
         if factor is None or not 0 <= factor <= MAX_FACTOR:
@@ -229,7 +231,7 @@ def _query(
     tables = {**state_tables(before), **state_tables(after, "changed_")}
     if isinstance(merge_views, str):
         if merge_views != SAME_CONFIRMERS:
-            raise UsageError(f"merge_views= must be {SAME_CONFIRMERS!r} or pairs of template and choice, got {merge_views!r}.")
+            raise _merge_views_error(merge_views)
         merged = merged_envelopes(merged_confirmers(of_views("merged_")))
     elif merge_views is not None:
         merged = merged_envelopes(MERGED_CHOICES)
@@ -264,6 +266,22 @@ def _with_shares(rows: pd.DataFrame, every: str | None) -> pd.DataFrame:
 
 
 # -- merged envelopes ---------------------------------------------------------------------------------------------------
+
+
+def _pairs(merge_views: object) -> list[tuple[str, str]]:
+    """Return pairs of template and choice, or raise a UsageError."""
+    pairs = list(merge_views) if isinstance(merge_views, Iterable) else []
+    if not pairs or not all(map(_is_pair, pairs)):
+        raise _merge_views_error(merge_views)
+    return [(template, choice) for template, choice in pairs]
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2 and all(isinstance(text, str) for text in value)
+
+
+def _merge_views_error(merge_views: object) -> UsageError:
+    return UsageError(f"merge_views= must be {SAME_CONFIRMERS!r} or pairs of template and choice, got {merge_views!r}.")
 
 
 def _choices(pairs: Iterable[tuple[str, str]]) -> pa.Table:

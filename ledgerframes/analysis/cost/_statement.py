@@ -16,7 +16,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._grouped import Call, groups_of, measure
-from ledgerframes.analysis.arguments import require_one_network
+from ledgerframes.analysis.arguments import is_choice, require_one_network
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.measures import BYTES, COST, Count, Expression, Measure, Total
 from ledgerframes.analysis.requests import require_rejections
@@ -263,7 +263,7 @@ def _check(
     prices = require_traffic_prices(price)
     rate, market = require_price(rate, NetworkRate, "rate"), require_price(market, MarketRate, "market")
     require_one_currency(prices[0], rate, market)
-    if split is not None and split not in SPLITS:
+    if split is not None and not is_choice(split, SPLITS):
         raise UsageError(f"Unknown split {split!r}. Choose from {', '.join(map(repr, SPLITS))}.")
     return prices, rate, market
 

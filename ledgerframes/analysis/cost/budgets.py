@@ -11,6 +11,7 @@ import pandas as pd
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call
+from ledgerframes.analysis.arguments import is_choice
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.groups import as_integers, ratio
 from ledgerframes.analysis.measures import COST, IS_KNOWN, Count, Expression, Largest, Measure, Percentile
@@ -187,7 +188,7 @@ def assert_budget(
 
 
 def _check(frames: Frames, budgets: Mapping[str, int], network: str, statistic: str) -> None:
-    if statistic not in STATISTICS:
+    if not is_choice(statistic, STATISTICS):
         raise UsageError(f"Unknown statistic {statistic!r}. Choose from {', '.join(map(repr, STATISTICS))}.")
     if network != frames.network:
         raise UsageError(f"network= must be the network of the frames, {frames.network!r}, got {network!r}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -77,10 +77,10 @@ GROUP BY ALL"""
 def _chosen_parties(party: str | Sequence[str] | None) -> list[str] | None:
     if party is None:
         return None
-    parties = [party] if isinstance(party, str) else list(dict.fromkeys(party))
+    parties = [party] if isinstance(party, str) or not isinstance(party, Iterable) else list(party)
     if not parties or not all(isinstance(each, str) and each for each in parties):
         raise UsageError(f"party= must be a party or a list of parties, got {party!r}.")
-    return parties
+    return list(dict.fromkeys(parties))
 
 
 def known_coins(frames: Frames, name: str, party: str | Sequence[str] | None, base: Snapshot | None) -> KnownCoins:

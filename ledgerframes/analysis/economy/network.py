@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from ledgerframes.analysis._amounts import to_decimal
+from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis.arguments import Snapshot, require_signer, snapshot_rows
 from ledgerframes.analysis.coverage import has_times, incomplete_windows, part_of_time
 from ledgerframes.analysis.state.payloads import Values, decoded, member, whole
@@ -212,6 +213,7 @@ def contracts_of(snapshot: Snapshot | None) -> pa.Table:
 # -- reading ------------------------------------------------------------------------------------------------------------
 
 
+@once_per_frames
 def _read_names(frames: Frames) -> list[dict[str, Any]]:
     """Return the names of nodes in the network's packages, the earliest first."""
     select = """

@@ -94,8 +94,9 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     >>> lf.reconcile.digests(nodes)["dissenters"].tolist()
     ['c']
     """
-    if len(objects_by_node) < 2:
-        raise UsageError(f"objects_by_node= must have at least two nodes, got {len(objects_by_node)}.")
+    if not isinstance(objects_by_node, Mapping) or len(objects_by_node) < 2:
+        value = f"{len(objects_by_node)}" if isinstance(objects_by_node, Mapping) else type(objects_by_node).__name__
+        raise UsageError(f"objects_by_node= must have at least two nodes with their objects, got {value}.")
     listings = {node: _listing(node, objects) for node, objects in objects_by_node.items()}
     keys = sorted({key for objects in listings.values() for key in objects})
     present = instant(now, "now") if now is not None else None

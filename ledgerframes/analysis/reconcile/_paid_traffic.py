@@ -250,6 +250,8 @@ def _costs_query(ledger: Frames, history: Frames, participant: str | None, selec
     PAID_TRAFFIC.check(ledger)
     PAID_TRAFFIC.check(history)
     require_one_network(PAID_TRAFFIC.name, ledger, history)
+    if not isinstance(participant, str | None):
+        raise UsageError(f"participant= must be the id of a participant, got {participant!r}.")
     owner = (participant or owner_of(ledger, "Pass participant=.") or "").removeprefix(PARTICIPANT_PREFIX)
     has_all = history.population != "chosen" and not history.is_filtered
     times = common_times(_ledger_times(ledger), _history_times(history))
