@@ -1,4 +1,4 @@
-"""Price of the coin by votes: median, spread and what the network used."""
+"""Median and spread of the votes on the coin price, and the price that the network used."""
 
 from __future__ import annotations
 
@@ -104,12 +104,10 @@ def price(
     ------
     UsageError
         If `frames` is not Frames.
-    UsageError
-        If `frames` is not Frames, or `stale_days` is not a number of days.
     CoverageError
         If `frames` have only a part of the updates of their time.
     UsageError
-        If `votes` is not a table of price votes, or has votes of two networks.
+        If `votes` is not a table of price votes, or has votes of two networks, or `stale_days` is not a number of days.
 
     Notes
     -----
