@@ -111,7 +111,8 @@ def render(directory: Path) -> None:
     for path in sorted(notebooks_dir().glob("*.ipynb")):
         book = nbformat.read(path, as_version=4)
         with tempfile.TemporaryDirectory() as working_dir:
-            NotebookClient(book, kernel_name="python3", timeout=900).execute(cwd=working_dir)
+            client = NotebookClient(book, kernel_name="python3", timeout=900, extra_arguments=["--log-level=ERROR"])
+            client.execute(cwd=working_dir)
         body, _ = HTMLExporter(template_name="basic").from_notebook_node(book)
         (directory / f"{path.stem}.html").write_text(rendered_page(title_of(book), body), encoding="utf-8")
 

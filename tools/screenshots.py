@@ -89,7 +89,7 @@ def notebook_pages(names: list[str]) -> Iterator[tuple[str, dict[str, Path]]]:
         if is_chosen(path.stem, names):
             book = nbformat.read(path, as_version=4)
             with tempfile.TemporaryDirectory() as working_dir:
-                NotebookClient(book, kernel_name="python3").execute(cwd=working_dir)
+                NotebookClient(book, kernel_name="python3", extra_arguments=["--log-level=ERROR"]).execute(cwd=working_dir)
             pages = {scheme: NOTEBOOKS / f"{path.stem}-{scheme}.html" for scheme in SCHEMES}
             for scheme, page in pages.items():
                 html, _ = HTMLExporter(theme=scheme).from_notebook_node(book)

@@ -85,7 +85,7 @@ def _cost(after: Headline, before: Headline | None, prices: Prices, frames: Fram
     amount = prices.of_bytes(int(total), is_lower_bound=not is_known)
     payers = int(run(frames, PAYERS)["payers"].iloc[0])
     known = "" if is_known else f"known for {printing.share(coverage)} of requests"
-    notes = [amount or prices.obstacle, f"paid by {pluralize(payers, 'participant')}", known]
+    notes = [prices.name_rate(amount) or prices.obstacle, f"paid by {pluralize(payers, 'participant')}", known]
     change = ""
     if before is not None and before["total_traffic_cost"] and is_same_coverage(before["cost_coverage"] or 0, coverage):
         earlier = int(before["total_traffic_cost"])

@@ -39,7 +39,11 @@ def own_cost(periods: Periods, prices: Prices, before: DayRows, days: DayRows) -
     number = int(row.total_traffic_cost)
     is_known = row.requests_with_cost == row.requests
     amount = prices.of_bytes(number, is_lower_bound=not is_known)
-    note = " · ".join(filter(None, [amount or prices.obstacle, f"{printing.share(row.share)} of all known", f"paid by {name}"]))
+    note = " · ".join(
+        filter(
+            None, [prices.name_rate(amount) or prices.obstacle, f"{printing.share(row.share)} of all known", f"paid by {name}"]
+        )
+    )
     figure = new_figure(OWN_COST, bytes_text(number, is_lower_bound=not is_known), note, _change(periods, row), unit=BYTES)
     past = periods.weeks if periods.weeks is not None else periods.before
     figure["days"] = _costs_of_days(periods.after, periods.participant, days)

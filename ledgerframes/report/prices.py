@@ -78,6 +78,18 @@ class Prices:
             texts.append(f"{_cents(self.rate.coins(pd.Series([currency], dtype=decimals.DTYPE)))} {coin_of(self.rate)}")
         return f"{'≥ ' if is_lower_bound else ''}{' or '.join(texts)}"
 
+    def name_rate(self, amount: str) -> str:
+        """Return an amount of :meth:`of_bytes` with a word on the rate of its coin.
+
+        Without a market price, there is no other rate to confuse it with.
+
+        Examples
+        --------
+        >>> read_prices({"rate": "0.16 USD/coin", "market": "0.15 USD/coin"}).name_rate("60.00 USD or 375.00 coin")
+        "60.00 USD or 375.00 coin at the network's rate"
+        """
+        return f"{amount} at the network's rate" if amount and self.rate and self.market else amount
+
     def of_coins(self, amount: Decimal) -> str:
         """Return an amount of coin, with its market value if there is a market price.
 

@@ -39,7 +39,7 @@ WEEKS = Window(MONDAY - 6 * WEEK, MONDAY + WEEK)
 PER_HOUR = 6
 HOURS = range(7 * 24)
 QUORUM = [(["bank"], [(1, ["bank"])])]
-AT_OTHER_TIMES = "at its rate in the rest of the window"
+AT_OTHER_TIMES = "At its rate in the rest of the window, it would be"
 Change = Callable[[Event], list[Event]]
 
 
@@ -192,7 +192,7 @@ def test_a_bad_day_costs_what_its_requests_cost() -> None:
     low, high = (f"{100 * row[name]:.1f} %" for name in ("usual_low", "usual_high"))
     assert row["sentence"] == (
         f"Wednesday 2026-11-04: {100 * row['value']:.1f} % of the decided requests were rejected, usually {low} to {high}. "
-        f"The rejections above the usual cost {printing.size(effect)} "
+        f"The additional rejections cost {printing.size(effect)} "
         f"({effect * 50 / 10**6:,.2f} USD on the bills of the submitting participants)."
     )
     assert row["usual_low"] < 1 / 6 < row["usual_high"] < row["value"]
@@ -277,7 +277,7 @@ def test_the_bill_of_a_finding_on_one_participant_is_its_own() -> None:
     giant = found(
         lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event], price=lf.TrafficPrice("50", "USD/MB")
     ).iloc[0]
-    assert f"({giant['effect_usd']:,.2f} USD on the bill of this participant) more." in giant["sentence"]
+    assert f"({giant['effect_usd']:,.2f} USD on the bill of its participant) more." in giant["sentence"]
 
 
 def test_a_giant_request_comes_first() -> None:
@@ -290,9 +290,10 @@ def test_a_giant_request_comes_first() -> None:
     (event,) = [event for event in requests(weeks=1) if event.id == "0-0300"]
     time, times = f"{DAY + timedelta(hours=event.at):%Y-%m-%d %H:%M}", f"{600_000 / row['before']:,.0f} times"
     assert row["sentence"] == (
-        f"Request 0-0300 of participant {event.participant} cost 600 kB on {time}, {times} the median "
-        f"of its kind, Main:Asset/Split, in the 6 weeks before. That is {printing.size(row['effect_bytes'])} more. "
-        f"The largest request of this kind cost {printing.size(before[-1])} in these weeks."
+        f"A request cost 600 kB on {time}, {times} the median of its kind in the 6 weeks before. "
+        f"That is {printing.size(row['effect_bytes'])} more. "
+        f"The largest of its kind cost {printing.size(before[-1])} in these weeks. "
+        f"Its id is 0-0300, its kind Main:Asset/Split, and participant {event.participant} paid for it."
     )
     assert row["figure"] == "lf.cost.anatomy(frames, '0-0300')"
     assert row["next_step"] == f"Ask participant {event.participant} what it was for."
@@ -455,7 +456,7 @@ def test_findings_of_a_report_are_at_its_list_price(price: str, text: str) -> No
             lambda event: [replace(event, result="REJECTED")] if hour_of(event) // 24 == 2 else [event],
             "day",
             "rejection rate",
-            f"Ask participant val-0 why 36 of its 36 decided requests were rejected, 36 more than {AT_OTHER_TIMES}.",
+            f"Ask participant val-0 why 36 of its 36 decided requests were rejected. {AT_OTHER_TIMES} 0.",
         ),
         (
             lambda event: [] if 50 <= hour_of(event) < 56 else [event],

@@ -56,12 +56,12 @@ def test_a_page_has_the_findings_that_it_shows_and_the_number_of_the_others() ->
         {"text": "Finding 2.", "what": "latency", "effect": "", "heading": "Who is slow?", "next_step": "Step 2."},
         {"text": "Finding 3.", "what": "not final yet", "effect": "", "heading": ABOUT, "next_step": "Step 3."},
     ]
-    assert attention["elsewhere"] == "1 of them is on requests, as the weekly report says."
+    assert attention["elsewhere"] == "1 of them is on requests, which this page does not show."
     none = describe_attention(found_of(("hour", "requests"), ("day", "unknown costs")), HEADINGS)
     assert none["findings"] == []
-    assert none["elsewhere"] == "They are on requests and unknown costs. The weekly report says what to do."
+    assert none["elsewhere"] == "They are on requests and unknown costs, which this page does not show."
     one = describe_attention(found_of(("hour", "requests")), HEADINGS)
-    assert one["elsewhere"] == "It is on requests. The weekly report says what to do."
+    assert one["elsewhere"] == "It is on requests, which this page does not show."
     nothing = describe_attention(found_of(), dict.fromkeys(MEASURES[1:], "Everything else"))
     assert nothing["elsewhere"] == ""
 

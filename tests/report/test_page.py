@@ -318,12 +318,12 @@ def test_findings_of_one_day_are_one_item() -> None:
         ("Party a: b: 1", ". C: 2.", "Ask b. Ask c."),
     ]
     assert [finding["text"] for finding in findings] == texts, "run.json keeps each"
-    note = "Those on one subject are together."
+    note = "Findings on one subject share a paragraph."
     assert note in page
     assert note not in render(book_of(), {**RUN, "attention": {**attention, "findings": findings[:2]}})
 
 
-REJECTIONS = "Monday: many were rejected. The rejections above the usual cost 9 kB."
+REJECTIONS = "Monday: many were rejected. The additional rejections cost 9 kB."
 WASTE = "Monday: much was wasted. That is 8 kB more than usual."
 
 

@@ -175,4 +175,4 @@ def test_the_overview_says_that_findings_on_one_subject_are_together(
     path.write_text(json.dumps(json.loads(path.read_text()) | {"attention": attention}))
     page = render_overview(tmp_path, pd.Timestamp("2026-11-09", tz="UTC").to_pydatetime())
     assert "2 findings." in page
-    assert ("Those on one subject are together." in page) == are_together
+    assert ("Findings on one subject share a paragraph." in page) == are_together

@@ -104,13 +104,15 @@ def _statement(row: Any, before: str) -> str:
 
 
 def _of_one_request(row: Any, before: str) -> str:
-    """Return the sentence on the cost of a request, its payer and its kind."""
-    cost, largest = (printing.size(round(value)) for value in (row.value, row.usual_high))
+    """Return sentences on the cost of a request, and on its id, kind and payer."""
+    cost = printing.size(round(row.value))
     payer = f"participant {escape_control(row.payer)}" if isinstance(row.payer, str) else "an unknown participant"
-    kind = f"the median of its kind, {escape_control(row.request_kind)}, in {before}"
-    others = f"The largest request of this kind cost {largest} in these weeks{'' if row.usual_high < row.value else ', too'}."
-    cost = f"cost {cost} on {_time(row.since)}"
-    return f"{subject_of(row)} of {payer} {cost}, {_times(row.value / row.before)} {kind}.{describe_effect(row)} {others}"
+    median = f"{_times(row.value / row.before)} the median of its kind in {before}"
+    size = printing.size(round(row.usual_high))
+    is_largest = row.usual_high < row.value
+    others = f"The largest of its kind cost {size}" if is_largest else f"One of its kind cost {size}, too,"
+    names = f"Its id is {escape_control(row.name)}, its kind {escape_control(row.request_kind)}, and {payer} paid for it."
+    return f"A request cost {cost} on {_time(row.since)}, {median}.{describe_effect(row)} {others} in these weeks. {names}"
 
 
 def _times(multiple: float) -> str:

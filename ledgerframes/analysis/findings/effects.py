@@ -21,12 +21,13 @@ def describe_effect(row: Any) -> str:
     price = "" if pd.isna(row.effect_usd) else f" ({abs(row.effect_usd):,.2f} USD on {_bill(row)})"
     size = f"{printing.size(abs(row.effect_bytes))}{price}"
     if row.what == REJECTIONS:
-        return f" The rejections above the usual cost {size}."
+        return f" The additional rejections cost {size}."
     usual = "" if row.what == ONE_COST else " than usual"
     return f" That is {size} {'more' if row.effect_bytes > 0 else 'less'}{usual}."
 
 
 def _bill(row: Any) -> str:
     """Return on whose bill the cost of a finding is."""
-    is_of_one = row.what == ONE_COST or row.subject == "participant"
-    return "the bill of this participant" if is_of_one else "the bills of the submitting participants"
+    if row.what == ONE_COST:
+        return "the bill of its participant"
+    return "the bill of this participant" if row.subject == "participant" else "the bills of the submitting participants"
