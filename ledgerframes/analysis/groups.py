@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.errors import UsageError
+from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.values import extents
 from ledgerframes.values.decimals import sum_groups
 
@@ -48,6 +48,8 @@ class Groups:
 
     def row_of_each(self) -> pa.Array:
         """Return the only row of each group, missing for a group without rows."""
+        if len(distinct(self.codes)) < len(self.codes):
+            raise IntegrityError("A group has several rows. Report this as a defect of ledgerframes.")
         positions = np.full(len(self), -1)
         positions[self.codes] = np.arange(len(self.codes))
         return pa.array(positions, mask=positions < 0)
