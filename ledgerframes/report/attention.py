@@ -52,6 +52,6 @@ def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str], *, has_ot
         return ""
     names = listing([what for what in absent if (findings["what"] == what).any()])
     if has_others:
-        return f"{len(findings):,} of them {'is' if len(findings) == 1 else 'are'} on {names}, which this page does not show."
+        return f"{len(findings):,} of them {'is' if len(findings) == 1 else 'are'} on {names}, which other pages explain."
     subject = "It is" if len(findings) == 1 else "They are"
-    return f"{subject} on {names}, which this page does not show."
+    return f"{subject} on {names}, which other pages explain."

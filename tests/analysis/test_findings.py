@@ -39,7 +39,7 @@ WEEKS = Window(MONDAY - 6 * WEEK, MONDAY + WEEK)
 PER_HOUR = 6
 HOURS = range(7 * 24)
 QUORUM = [(["bank"], [(1, ["bank"])])]
-AT_OTHER_TIMES = "At its rate in the rest of the window, it would be"
+AT_OTHER_TIMES = "at its rate in the rest of the window"
 Change = Callable[[Event], list[Event]]
 
 
@@ -456,7 +456,7 @@ def test_findings_of_a_report_are_at_its_list_price(price: str, text: str) -> No
             lambda event: [replace(event, result="REJECTED")] if hour_of(event) // 24 == 2 else [event],
             "day",
             "rejection rate",
-            f"Ask participant val-0 why 36 of its 36 decided requests were rejected. {AT_OTHER_TIMES} 0.",
+            f"Ask participant val-0 why 36 of its 36 decided requests were rejected, instead of 0 {AT_OTHER_TIMES}.",
         ),
         (
             lambda event: [] if 50 <= hour_of(event) < 56 else [event],

@@ -56,12 +56,12 @@ def test_a_page_has_the_findings_that_it_shows_and_the_number_of_the_others() ->
         {"text": "Finding 2.", "what": "latency", "effect": "", "heading": "Who is slow?", "next_step": "Step 2."},
         {"text": "Finding 3.", "what": "not final yet", "effect": "", "heading": ABOUT, "next_step": "Step 3."},
     ]
-    assert attention["elsewhere"] == "1 of them is on requests, which this page does not show."
+    assert attention["elsewhere"] == "1 of them is on requests, which other pages explain."
     none = describe_attention(found_of(("hour", "requests"), ("day", "unknown costs")), HEADINGS)
     assert none["findings"] == []
-    assert none["elsewhere"] == "They are on requests and unknown costs, which this page does not show."
+    assert none["elsewhere"] == "They are on requests and unknown costs, which other pages explain."
     one = describe_attention(found_of(("hour", "requests")), HEADINGS)
-    assert one["elsewhere"] == "It is on requests, which this page does not show."
+    assert one["elsewhere"] == "It is on requests, which other pages explain."
     nothing = describe_attention(found_of(), dict.fromkeys(MEASURES[1:], "Everything else"))
     assert nothing["elsewhere"] == ""
 
@@ -118,7 +118,7 @@ def test_a_page_says_what_the_findings_say(net_of_weeks: lf.Network, tmp_path: P
     steps = dict(zip(found["sentence"], found["next_step"], strict=True))
     assert [text_of(step) for *_, step in items] == [steps[text] for text in shown]
     assert found.attrs["sentence"] in text_of(section)
-    heading = "Needs attention" if shown else "Needs attention on other pages" if len(found) else "Findings"
+    heading = "Needs attention" if shown else "No findings on this page" if len(found) else "Findings"
     assert f">{heading}</h2>" in section and ('class="attention calm"' in section) == (not shown)
 
 

@@ -82,10 +82,10 @@ def _step_of_time(row: Any, frames: Frames) -> str:
     most = most_excess(frames, row.since, row.until)
     verb = "was" if most.rejected == 1 else "were"
     rejected = f"{most.rejected:,} of its {pluralize(most.decided, 'decided request')} {verb} rejected"
-    step = f"Ask participant {escape_control(most.participant)} why {rejected}."
-    if math.isnan(most.excess):
-        return step
-    return f"{step} At its rate in the rest of the window, it would be {round(most.rejected - most.excess):,}."
+    usual = ""
+    if not math.isnan(most.excess):
+        usual = f", instead of {round(most.rejected - most.excess):,} at its rate in the rest of the window"
+    return f"Ask participant {escape_control(most.participant)} why {rejected}{usual}."
 
 
 def _inquiry(row: Any) -> str:

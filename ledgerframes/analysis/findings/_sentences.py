@@ -110,7 +110,7 @@ def _of_one_request(row: Any, before: str) -> str:
     median = f"{_times(row.value / row.before)} the median of its kind in {before}"
     size = printing.size(round(row.usual_high))
     is_largest = row.usual_high < row.value
-    others = f"The largest of its kind cost {size}" if is_largest else f"One of its kind cost {size}, too,"
+    others = f"The largest of its kind cost {size}" if is_largest else f"Another of its kind cost {size}"
     names = f"Its id is {escape_control(row.name)}, its kind {escape_control(row.request_kind)}, and {payer} paid for it."
     return f"A request cost {cost} on {_time(row.since)}, {median}.{describe_effect(row)} {others} in these weeks. {names}"
 
