@@ -281,7 +281,8 @@ def measure(call: Call) -> Grouped:
     overall = rows.filter(rows["is_overall"])
     is_group = pc.invert(pc.or_(rows["is_overall"], rows["is_part"]))
     of_groups = rows.filter(is_group) if call.group_names else overall
-    groups = groups_of(call, to_pandas(of_groups.select([*call.group_names, "is_overall"])))
+    keys = of_groups.select([*call.group_names, "is_overall"])  # without any column, a table would have no rows
+    groups = groups_of(call, to_pandas(keys))
     values = to_pandas(of_groups.select([*call.aggregates, *call.ratios]).take(groups.row_of_each()))
     counts = [name for name, each in call.aggregates.items() if each.counts(call.options)]
     of_parts = [*call.group_names, *call.parts, *OF_PARTS] if call.parts else []

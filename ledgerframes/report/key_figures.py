@@ -82,10 +82,10 @@ def _cost(after: Headline, before: Headline | None, prices: Prices, frames: Fram
     if total is None or coverage is None:
         return new_figure(TRAFFIC_COST, printing.MISSING, "no cost is known", unit=BYTES)
     is_known = after["requests_with_cost"] == after["requests"]
-    amount = prices.of_bytes(int(total), is_lower_bound=not is_known)
+    amount = prices.describe_bytes(int(total), is_lower_bound=not is_known)
     payers = int(run(frames, PAYERS)["payers"].iloc[0])
     known = "" if is_known else f"known for {printing.share(coverage)} of requests"
-    notes = [prices.name_rate(amount) or prices.obstacle, f"paid by {pluralize(payers, 'participant')}", known]
+    notes = [amount, f"paid by {pluralize(payers, 'participant')}", known]
     change = ""
     if before is not None and before["total_traffic_cost"] and is_same_coverage(before["cost_coverage"] or 0, coverage):
         earlier = int(before["total_traffic_cost"])

@@ -38,12 +38,8 @@ def own_cost(periods: Periods, prices: Prices, before: DayRows, days: DayRows) -
         return new_figure(OWN_COST, printing.MISSING, f"no cost of {name} is known", unit=BYTES)
     number = int(row.total_traffic_cost)
     is_known = row.requests_with_cost == row.requests
-    amount = prices.of_bytes(number, is_lower_bound=not is_known)
-    note = " · ".join(
-        filter(
-            None, [prices.name_rate(amount) or prices.obstacle, f"{printing.share(row.share)} of all known", f"paid by {name}"]
-        )
-    )
+    amount = prices.describe_bytes(number, is_lower_bound=not is_known)
+    note = " · ".join(filter(None, [amount, f"{printing.share(row.share)} of all known", f"paid by {name}"]))
     figure = new_figure(OWN_COST, bytes_text(number, is_lower_bound=not is_known), note, _change(periods, row), unit=BYTES)
     past = periods.weeks if periods.weeks is not None else periods.before
     figure["days"] = _costs_of_days(periods.after, periods.participant, days)

@@ -78,17 +78,19 @@ class Prices:
             texts.append(f"{_cents(self.rate.coins(pd.Series([currency], dtype=decimals.DTYPE)))} {coin_of(self.rate)}")
         return f"{'≥ ' if is_lower_bound else ''}{' or '.join(texts)}"
 
-    def name_rate(self, amount: str) -> str:
-        """Return an amount of :meth:`of_bytes` with a word on the rate of its coin.
+    def describe_bytes(self, number: int, *, is_lower_bound: bool = False) -> str:
+        """Return the text of :meth:`of_bytes` for a key figure.
 
-        Without a market price, there is no other rate to confuse it with.
+        If other coin is at a market price, it says that this is at the network's rate. Without a price, it says why.
 
         Examples
         --------
-        >>> read_prices({"rate": "0.16 USD/coin", "market": "0.15 USD/coin"}).name_rate("60.00 USD or 375.00 coin")
+        >>> prices = read_prices({"price": "60 USD/MB", "rate": "0.16 USD/coin", "market": "0.15 USD/coin"})
+        >>> prices.describe_bytes(1_000_000)
         "60.00 USD or 375.00 coin at the network's rate"
         """
-        return f"{amount} at the network's rate" if amount and self.rate and self.market else amount
+        amount = self.of_bytes(number, is_lower_bound=is_lower_bound) or self.obstacle
+        return f"{amount} at the network's rate" if self.price and self.rate and self.market else amount
 
     def of_coins(self, amount: Decimal) -> str:
         """Return an amount of coin, with its market value if there is a market price.

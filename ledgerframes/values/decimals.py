@@ -36,9 +36,14 @@ def is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
+def is_number(value: object, low: float, high: float) -> bool:
+    """Return whether a value is a number of these bounds, but not a truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+
+
 def require_share(name: str, value: object) -> None:
     """Raise a UsageError unless an argument is a share, not a percentage or text."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+    if not is_number(value, 0, 1):
         raise UsageError(f"{name}= must be a number from 0 to 1, such as 0.99, got {value!r}.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -14,7 +15,7 @@ from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.analysis.votes._observations import DAY, UNIT, median_deviation, median_price, newest_votes, require_days
 from ledgerframes.errors import UsageError
-from ledgerframes.values.decimals import EXACT
+from ledgerframes.values.decimals import EXACT, is_number
 
 STALE = declare.Figure(
     "votes.stale",
@@ -102,7 +103,8 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
     True
     """
     require_days("days", days)
-    _require_score(outlier)
+    if not is_number(outlier, 0, math.inf):
+        raise UsageError(f"outlier= must be a number of at least 0, got {outlier!r}.")
     votes = newest_votes(votes, "stale")
     parts = [_deviations(part, outlier) for _, part in votes.groupby("observed_at", sort=True)]
     rows = {name: [value for part in parts for value in part[name]] for name in _deviations(votes.head(0), outlier)}
@@ -118,11 +120,6 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
         "coverage": has_price.groupby(votes["observed_at"]).transform("mean").to_numpy("float64"),
     }
     return STALE.build(None, values)
-
-
-def _require_score(outlier: object) -> None:
-    if isinstance(outlier, bool) or not isinstance(outlier, int | float) or not outlier >= 0:
-        raise UsageError(f"outlier= must be a number of at least 0, got {outlier!r}.")
 
 
 def _deviations(votes: pd.DataFrame, outlier: float) -> dict[str, list[Any]]:

@@ -11,7 +11,7 @@ from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import half_even
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.errors import UsageError
-from ledgerframes.values.decimals import EXACT
+from ledgerframes.values.decimals import EXACT, is_number
 
 UNIT = "USD per coin"
 DAY = pd.Timedelta(days=1)
@@ -20,7 +20,7 @@ MAX_DAYS = 36_500
 
 def require_days(name: str, value: object) -> None:
     """Raise a UsageError unless an argument is an age in days."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_DAYS:
+    if not is_number(value, 0, MAX_DAYS):
         raise UsageError(f"{name}= must be a number of days from 0 to {MAX_DAYS:,}, got {value!r}.")
 
 
