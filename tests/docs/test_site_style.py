@@ -18,6 +18,8 @@ BODY = f"""<article>
 </article>"""
 THEME = """:root { --color-background-primary: #fff; }
 body:not([data-theme='light']) .highlight .nn { text-decoration: underline; }"""  # as in its dark style
+PENDING = """const pending = document.body.appendChild(document.createElement('iframe')).contentDocument;
+pending.open();"""  # Chromium writes a page when it has loaded, drawn or not: a document without an end keeps it loading
 MEASURES = {
     "small": "document.querySelectorAll('img')[0].offsetWidth",
     "large": "document.querySelectorAll('img')[1].offsetWidth",
@@ -36,11 +38,11 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What a browser measures on a page that is as narrow as its window can be."""
     directory = tmp_path_factory.mktemp("style")
     style = "".join((STATIC / f"{name}.css").read_text(encoding="utf-8") for name in ("site", "code"))
-    script = f"document.title = [{', '.join(MEASURES.values())}].join('|');"
+    script = f"document.title = [{', '.join(MEASURES.values())}].join('|'); pending.close();"
     frames = f"requestAnimationFrame(() => requestAnimationFrame(() => {{ {script} }}));"  # the first one starts the animations
     page = directory / "page.html"
     head = f"<style>pre {{ overflow-x: auto; }}{THEME}{style}</style><title></title>"
-    page.write_text(f"<!doctype html>{head}{BODY}<script>{frames}</script>", encoding="utf-8")
+    page.write_text(f"<!doctype html>{head}{BODY}<script>{PENDING}{frames}</script>", encoding="utf-8")
     document, errors = opened(directory, page.as_uri(), 500)
     assert errors == []
     (title,) = re.findall(r"<title>(.*?)</title>", document)
