@@ -140,7 +140,8 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
     Raises
     ------
     UsageError
-        If a text is no price, the prices are of two currencies or coins, or the mining rounds of the window have another price.
+        If a text is no price, ``price`` and ``rate`` are of two currencies, ``rate`` and ``market`` of two coins, or the mining
+        rounds of the window have another price.
     """
     texts = {name: str(parameters.get(name) or "") for name in KINDS}
     has_price = texts["price"] != NO_PRICE
@@ -152,7 +153,8 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
     if has_price and frames is not None:
         prices = _with_rounds(prices, frames)
     if prices.price:
-        require_one_currency(prices.price, prices.rate)
+        # A price of the market needs no rate in a report: it values rewards, too.
+        require_one_currency(prices.price, prices.rate, prices.market if prices.rate else None)
     return prices
 
 

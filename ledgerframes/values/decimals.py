@@ -37,8 +37,9 @@ def is_integer(value: object) -> TypeGuard[int]:
 
 
 def is_number(value: object, low: float, high: float) -> bool:
-    """Return whether a value is a number of these bounds, but not a truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+    """Return whether a value is a number of Python or NumPy in these bounds, but not a truth value."""
+    is_real = is_integer(value) or isinstance(value, float | np.floating)
+    return is_real and low <= value <= high  # type: ignore[operator]
 
 
 def require_share(name: str, value: object) -> None:

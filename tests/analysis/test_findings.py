@@ -538,3 +538,16 @@ def test_the_participant_with_the_most_rejections_above_its_rate_is_named() -> N
     assert most_excess(frames_of(day + rest, window=window), since, until) == ("more", 9, 10, 9.0)
     alone = most_excess(frames_of(day, window=window), since, until)
     assert alone[:3] == ("always", 30, 30) and np.isnan(alone.excess)
+
+
+def test_a_participant_without_rejections_is_not_asked_about_them() -> None:
+    """On the day, one participant has fewer rejections than usual, and the other has none, as always."""
+    day = [Event(f"f{n}", at=n / 100, participant="fewer", result="REJECTED" if n < 1 else "ACCEPTED") for n in range(10)]
+    day += [Event(f"n{n}", at=n / 100, participant="none") for n in range(10)]
+    rest = [replace(event, id=f"x{event.id}", at=event.at - 24) for event in day]
+    rest = [replace(event, result="REJECTED") if event.participant == "fewer" else event for event in rest]
+    frames = frames_of(day + rest, window=Window(DAY - timedelta(days=1), DAY + timedelta(days=1)))
+    times = {"since": pd.Timestamp(DAY), "until": pd.Timestamp(DAY + timedelta(days=1))}
+    assert most_excess(frames, **times) == ("fewer", 1, 10, -9.0)
+    step = next_step_of(SimpleNamespace(subject="day", what="rejection rate", **times), frames)
+    assert step == "Ask participant fewer why 1 of its 10 decided requests was rejected."

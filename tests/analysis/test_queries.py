@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -412,6 +413,31 @@ def test_a_query_is_refused_where_its_figure_is(sandbox_history: Frames) -> None
     for figure in (lf.cost.spend, lf.cost.overhead):
         with pytest.raises(UsageError, match="min_requests="):
             lf.query(figure, sandbox_history, min_requests="1 THEN 1 END; DROP TABLE verdicts --")
+    price = lf.TrafficPrice("50", "USD/MB")
+    for split in ("x", ["equally"]):
+        with pytest.raises(UsageError, match="Unknown split"):
+            lf.query(lf.cost.statement, sandbox_history, price=price, split=split)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, "Pass featured="),
+        ({"confirmers": ["informees"]}, "Unknown confirmers="),
+        ({"confirmers": "all"}, "Unknown confirmers="),
+        ({"confirmers": "informees", "every": "1h"}, "every= must be 'round'"),
+        ({"merge_views": 5}, "merge_views= must be"),
+        ({"merge_views": ["abc"]}, "merge_views= must be"),
+        ({"merge_views": [("a", 1)]}, "merge_views= must be"),
+        ({"merge_views": [("no", "root")]}, "must name a root"),
+    ],
+)
+def test_the_query_of_a_change_is_refused_where_the_change_is(
+    change: dict[str, Any], words: str, sandbox_history: Frames
+) -> None:
+    for call in (lf.activity.what_if, partial(lf.query, lf.activity.what_if)):
+        with pytest.raises(UsageError, match=words):
+            call(sandbox_history, **change)
 
 
 def test_the_query_of_a_calendar_is_refused_for_offsets(sources: dict[str, Frames]) -> None:

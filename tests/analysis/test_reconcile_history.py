@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -12,10 +13,13 @@ from typing import Any
 import pandas as pd
 import pytest
 import trees_by_hand as by_hand
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
+from ledgerframes.analysis.reconcile import _bulk
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.values.windows import Window
@@ -23,6 +27,7 @@ from ledgerframes.values.windows import Window
 START = datetime(2026, 11, 8, tzinfo=UTC)
 WINDOW = Window(START, START + timedelta(days=1))
 EVENTS, DAYS = 1_200, 4
+OUTCOMES = ("equal", "equal_value", "different", "only_listing", "only_bulk")
 
 
 def history_of(payloads: Mapping[str, str], *, kind: str = "transaction", window: Window = WINDOW, **facts: Any) -> Frames:
@@ -72,6 +77,29 @@ def test_what_only_one_source_has_stays() -> None:
     same_times = history_of({"a": "{}", "b": '{"x":{"y":["2"]}}', "c": '{"x":"1"}'})
     rows = lf.reconcile.bulk(listing, same_times)
     assert rows.loc[rows["outcome"] == "payload differs", "first_path"].tolist() == paths
+
+
+PAYLOADS = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["1", "1.0", "2"]))
+
+
+@given(listing=PAYLOADS, bulk=PAYLOADS)
+def test_totals_by_parts_of_time_are_those_of_all_updates(listing: dict[str, str], bulk: dict[str, str]) -> None:
+    """An update has another time in the other source if another number of updates is before it."""
+    sources = [history_of({name: f'{{"x":"{text}"}}' for name, text in texts.items()}) for texts in (listing, bulk)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_bulk, "NODES_AT_ONCE", 1)
+        totals = lf.reconcile.bulk_totals(*sources, every=None).set_index("kind").loc["transaction"]
+    expected = Counter(outcome_of(name, listing, bulk) for name in {*listing, *bulk})
+    assert {name: totals[name] for name in OUTCOMES} == {name: expected[name] for name in OUTCOMES}
+
+
+def outcome_of(name: str, listing: dict[str, str], bulk: dict[str, str]) -> str:
+    if name not in listing or name not in bulk:
+        return "only_listing" if name in listing else "only_bulk"
+    has_same_time = sorted(listing).index(name) == sorted(bulk).index(name)
+    if not has_same_time or Decimal(listing[name]) != Decimal(bulk[name]):
+        return "different"
+    return "equal" if listing[name] == bulk[name] else "equal_value"
 
 
 def test_imports_and_reassignments_are_apart() -> None:

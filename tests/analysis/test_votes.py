@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
@@ -134,6 +135,11 @@ def test_each_vote_of_the_history_is_a_step(word):
         lf.votes.price(snapshot, frames=frames.where("tree_events", choice="Archive"))
 
 
+def test_votes_count_in_a_window_without_rules_and_rounds():
+    result = lf.votes.price(votes("0.20", svs=["a"]).assign(dso=DSO), frames=frames_of([vote("a", "0.30")]))
+    assert column(result, "median") == [Decimal("0.3"), Decimal("0.2")]
+
+
 def test_an_abstention_that_is_known_by_then_is_a_voter_without_a_price():
     """At 01:00, c abstains since a day, and its older price does not count any more."""
     frames = frames_of([network_rules(), open_round(7)], [vote("a", "0.20")])
@@ -154,6 +160,16 @@ def test_a_vote_without_a_time_is_neither_stale_nor_fresh():
     assert lf.plot(result, ax=ax).get_xlim()[1] > 31
     lf.plot(result.iloc[1:], ax=empty)
     assert [text.get_text() for text in empty.texts] == ["No vote with a price has a time."]
+
+
+def test_a_vote_without_a_time_is_older_than_one_with_a_time():
+    table = votes("0.15", "0.16", svs=["a", "a"]).assign(last_updated_at=[NOON - pd.Timedelta(days=3), pd.NaT])
+    assert column(lf.votes.stale(table), "price") == [Decimal("0.15")]
+
+
+def test_the_oldest_vote_is_one_with_a_price():
+    statement = lf.show(lf.votes.stale(votes("0.15", None, ages=[2, 300]))).statement
+    assert statement.startswith("Stale votes: 0. The oldest is that of sv-0, 2 days old.")
 
 
 def test_observations_in_another_time_zone_are_the_same_times():
@@ -205,6 +221,15 @@ def test_an_age_that_is_no_number_of_days_is_refused(days):
         lf.votes.price(votes("1"), stale_days=days)
     with pytest.raises(UsageError, match=r"^days= must be a number of days from 0 to 36,500, got "):
         lf.votes.stale(votes("1"), days=days)
+
+
+def test_numbers_of_numpy_are_numbers():
+    table = votes("0.15", "0.15", "0.16", "0.16", "0.30", ages=[40, 1, 1, 1, 1])
+    expected = lf.votes.stale(table, days=30, outlier=3)
+    for days, outlier in ((np.int64(30), np.int32(3)), (np.float32(30), np.float64(3))):
+        pd.testing.assert_frame_equal(lf.votes.stale(table, days=days, outlier=outlier), expected)
+    with pytest.raises(UsageError, match=r"got np\.True_"):
+        lf.votes.stale(table, days=np.True_)
 
 
 @pytest.mark.parametrize("outlier", ["3", -0.1, True, float("nan"), None])

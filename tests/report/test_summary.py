@@ -161,6 +161,11 @@ def test_a_text_that_is_no_price(texts: dict[str, str], words: str) -> None:
         read_prices(texts)
 
 
+def test_prices_of_two_coins_are_refused() -> None:
+    with pytest.raises(UsageError, match="market= must be a price of the same coin as rate="):
+        read_prices({"price": "60 USD/MB", "rate": "0.16 USD/coin", "market": "0.15 USD/token"})
+
+
 def test_coins_have_a_market_value() -> None:
     assert read_prices({"market": "0.5 EUR/coin"}).of_coins(Decimal("10.125")) == (
         "10.12 coin, worth 5.06 EUR at the market price of 0.5 EUR/coin"

@@ -55,8 +55,9 @@ def _queries(
     rounds: pd.DataFrame | None,
     base: Snapshot | None,
 ) -> list[Query]:
+    merged_choices = _check(frames, featured, factors, merge_views, confirmers, every)
     before, after = _states(frames, featured, factors, rights, sv_participants, rounds, base)
-    return [_query(before, after, merge_views, confirmers, every)]
+    return [_query(before, after, merged_choices, confirmers, every)]
 
 
 WHAT_IF = declare.Figure(
@@ -173,20 +174,29 @@ def what_if(
     True
     """
     WHAT_IF.check(frames)
-    if every not in (None, "round"):
+    merged_choices = _check(frames, featured, factors, merge_views, confirmers, every)
+    before, after = _states(frames, featured, factors, rights, sv_participants, rounds, base)
+    rows = _with_shares(run(frames, _query(before, after, merged_choices, confirmers, every)), every)
+    if every == "round":
+        rows = rows.assign(**round_values(frames, before.rounds, rows["round_number"]))
+    return WHAT_IF.build(frames, {**rows, "coverage": computable_share(rows)}, every=every)
+
+
+def _check(
+    frames: Frames, featured: object, factors: object, merge_views: object, confirmers: object, every: object
+) -> str | list[tuple[str, str]] | None:
+    """Return the choices whose views are merged, after checks of the change."""
+    if every is not None and every != "round":
         raise UsageError(f"every= must be 'round' or None, got {every!r}.")
     if not is_choice(confirmers, CONFIRMERS_BY_NAME):
         raise UsageError(f"Unknown confirmers={confirmers!r}. Choose from {', '.join(map(repr, CONFIRMERS_BY_NAME))}.")
     if featured is None and factors is None and merge_views is None and confirmers == "quorums":
         raise UsageError("Pass featured=, factors=, merge_views= or confirmers='informees'.")
-    before, after = _states(frames, featured, factors, rights, sv_participants, rounds, base)
-    if merge_views is not None and not isinstance(merge_views, str):
-        merge_views = _pairs(merge_views)
-        _require_root(frames, merge_views)
-    rows = _with_shares(run(frames, _query(before, after, merge_views, confirmers, every)), every)
-    if every == "round":
-        rows = rows.assign(**round_values(frames, before.rounds, rows["round_number"]))
-    return WHAT_IF.build(frames, {**rows, "coverage": computable_share(rows)}, every=every)
+    if merge_views is None or merge_views == SAME_CONFIRMERS:
+        return merge_views
+    pairs = _pairs(merge_views)
+    _require_root(frames, pairs)
+    return pairs
 
 
 def _states(
@@ -222,20 +232,18 @@ def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> 
 def _query(
     before: NetworkState,
     after: NetworkState,
-    merge_views: str | Iterable[tuple[str, str]] | None,
+    merged_choices: str | list[tuple[str, str]] | None,
     confirmers: str,
     every: str | None,
 ) -> Query:
     """Return the query of both weights by party, and also by round if `every` is ``"round"``."""
     of_views, merged = CONFIRMERS_BY_NAME[confirmers], None
     tables = {**state_tables(before), **state_tables(after, "changed_")}
-    if isinstance(merge_views, str):
-        if merge_views != SAME_CONFIRMERS:
-            raise _merge_views_error(merge_views)
+    if isinstance(merged_choices, str):
         merged = merged_envelopes(merged_confirmers(of_views("merged_")))
-    elif merge_views is not None:
+    elif merged_choices is not None:
         merged = merged_envelopes(MERGED_CHOICES)
-        tables["merged_choices"] = _choices(merge_views)
+        tables["merged_choices"] = _choices(merged_choices)
     has_same_requests = merged is None and all(tables[name].equals(tables[f"changed_{name}"]) for name in OF_REQUESTS)
     candidates = CANDIDATES if has_same_requests else Candidates("changed_", envelopes=merged or ENVELOPE_COSTS)
     changed = Weights("changed_", candidates, merged or sent_envelopes("changed_"), of_views("changed_"))
@@ -272,16 +280,12 @@ def _pairs(merge_views: object) -> list[tuple[str, str]]:
     """Return pairs of template and choice, or raise a UsageError."""
     pairs = list(merge_views) if isinstance(merge_views, Iterable) else []
     if not pairs or not all(map(_is_pair, pairs)):
-        raise _merge_views_error(merge_views)
+        raise UsageError(f"merge_views= must be {SAME_CONFIRMERS!r} or pairs of template and choice, got {merge_views!r}.")
     return [(template, choice) for template, choice in pairs]
 
 
 def _is_pair(value: object) -> bool:
     return isinstance(value, tuple | list) and len(value) == 2 and all(isinstance(text, str) for text in value)
-
-
-def _merge_views_error(merge_views: object) -> UsageError:
-    return UsageError(f"merge_views= must be {SAME_CONFIRMERS!r} or pairs of template and choice, got {merge_views!r}.")
 
 
 def _choices(pairs: Iterable[tuple[str, str]]) -> pa.Table:

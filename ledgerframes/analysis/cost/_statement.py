@@ -55,6 +55,7 @@ def _queries(
     labels: pd.DataFrame | None,
     **_: object,
 ) -> list[Query]:
+    _require_split(split)
     call = _call(frames, by, every, require_traffic_prices(price), split, ledger, labels)
     return [call.query, call.parts_query(["price_number"], PRICED), call.parts_query([], DIGESTED)]
 
@@ -263,9 +264,13 @@ def _check(
     prices = require_traffic_prices(price)
     rate, market = require_price(rate, NetworkRate, "rate"), require_price(market, MarketRate, "market")
     require_one_currency(prices[0], rate, market)
+    _require_split(split)
+    return prices, rate, market
+
+
+def _require_split(split: object) -> None:
     if split is not None and not is_choice(split, SPLITS):
         raise UsageError(f"Unknown split {split!r}. Choose from {', '.join(map(repr, SPLITS))}.")
-    return prices, rate, market
 
 
 def _rounding_unit(rounding: str) -> Decimal:

@@ -83,8 +83,8 @@ def _step_of_time(row: Any, frames: Frames) -> str:
     verb = "was" if most.rejected == 1 else "were"
     rejected = f"{most.rejected:,} of its {pluralize(most.decided, 'decided request')} {verb} rejected"
     usual = ""
-    if not math.isnan(most.excess):
-        usual = f", instead of {round(most.rejected - most.excess):,} at its rate in the rest of the window"
+    if not math.isnan(most.excess) and (expected := round(most.rejected - most.excess)) < most.rejected:
+        usual = f", instead of {expected:,} at its rate in the rest of the window"
     return f"Ask participant {escape_control(most.participant)} why {rejected}{usual}."
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ KINDS = ("transaction", "reassignment", "import")
 KEYS = {"updates": "update_id", "reassignments": "update_id", "tree_events": "event_id"}
 HEAD = ["update_id", "record_time"]
 OF_THE_HOST = "host_offset"  # not comparable between hosts
+NODES_AT_ONCE = 500_000  # of each source, joined with their payloads
 CONDITION, UNIT = "that both sources have", "rows of either source"
 
 BULK = declare.Figure(
@@ -198,7 +201,7 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
     [['transaction', 0, 0, 0], ['reassignment', 0, 0, 0], ['import', 0, 0, 0]]
     """
     _require_comparable(listing, bulk, TOTALS.name)
-    unequal = [rows[rows["outcome"] < EQUAL] for query in _unequal_queries(bulk) for rows in compared(listing, query, HEAD)]
+    unequal = [_unequal_rows(*part) for part in _parts_of_time(listing, bulk)]
     worst = _worst_of_updates(pd.concat(unequal, ignore_index=True))
     parts = run(listing, _updates_query(bulk, every, worst))
     codes = pd.Categorical(parts["kind"], KINDS).codes.astype(np.int64)
@@ -300,7 +303,24 @@ def _queries(listing: Frames, bulk: Frames, name: str) -> list[Query]:
     return [_rows_query(bulk, name) for name in KEYS]
 
 
-def _unequal_queries(bulk: Frames) -> list[Query]:
-    """Return the queries of all rows that one source does not have, or whose texts differ."""
+def _unequal_rows(listing: Frames, bulk: Frames) -> pd.DataFrame:
+    """Return the rows of all tables that only one source has, or that differ."""
     condition = "WHERE NOT is_in_both OR len(different_columns) > 0"
-    return [replace(each, select=f"{each.select}\n{condition}") for each in (_rows_query(bulk, name) for name in KEYS)]
+    queries = [replace(each, select=f"{each.select}\n{condition}") for each in (_rows_query(bulk, name) for name in KEYS)]
+    parts = [rows[rows["outcome"] < EQUAL] for query in queries for rows in compared(listing, query, HEAD)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _parts_of_time(listing: Frames, bulk: Frames) -> Iterator[tuple[Frames, Frames]]:
+    """Yield both sources by parts of time whose nodes fit into memory, unless very many have one time.
+
+    A row that has another time in the other source is in one source only then. Either way its update is different.
+    """
+    window = listing.window
+    assert window is not None
+    larger = max(listing, bulk, key=lambda frames: frames.count_rows("tree_events"))
+    times = larger.read("updates", ["record_time"])["record_time"].sort_values()
+    updates_at_once = max(1, NODES_AT_ONCE * len(times) // max(1, larger.count_rows("tree_events")))
+    bounds = [time for time in times.iloc[updates_at_once::updates_at_once].unique() if time > window.since]
+    for since, until in pairwise([window.since, *bounds, window.until]):
+        yield listing.between(since, until), bulk.between(since, until)

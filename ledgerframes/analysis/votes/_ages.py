@@ -162,7 +162,7 @@ def _of_stale(result: pd.DataFrame) -> str:
         f"{row['sv']} votes {row['price']:.4f}. Without it, the median is {row['median_without']:.4f}."
         for row in latest[is_true(latest["is_outlier"])].to_dict("records")
     ]
-    ages = latest.dropna(subset="age").nlargest(1, "age").to_dict("records")
+    ages = latest.dropna(subset=["age", "price"]).nlargest(1, "age").to_dict("records")
     oldest = "".join(f" The oldest is that of {row['sv']}, {round(row['age'] / DAY)} days old." for row in ages)
     others = " ".join([f"Outliers: {len(outliers):,}.", *outliers])
     return f"Stale votes: {is_true(latest['is_stale']).sum():,}.{oldest} {others}"

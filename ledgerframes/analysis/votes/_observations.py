@@ -32,8 +32,9 @@ def newest_votes(votes: object, name: str) -> pd.DataFrame:
     if len(networks) > 1:
         raise UsageError(f"lf.votes.{name} needs votes of one network, got those of {' and '.join(networks)}.")
     votes = votes.astype(dict.fromkeys(("observed_at", "last_updated_at"), declare.TIME))
-    ordered = votes.sort_values(["observed_at", "last_updated_at", "sv"])
-    return ordered.drop_duplicates(["observed_at", "sv"], keep="last").reset_index(drop=True)
+    order = ["observed_at", "last_updated_at", "sv"]
+    newest = votes.sort_values(order, na_position="first").drop_duplicates(["observed_at", "sv"], keep="last")
+    return newest.sort_values(order, ignore_index=True)
 
 
 def median_price(prices: Sequence[Decimal]) -> Decimal | None:

@@ -193,7 +193,7 @@ def _votes_of_history(votes: pd.DataFrame, network: Network) -> pd.DataFrame:
             rows += [(time, updated, voter, value) for voter, (updated, value) in newest.items()]
     table = pd.DataFrame(rows, columns=["observed_at", "last_updated_at", "sv", "price"])
     times = {name: from_microseconds(table[name]) for name in ("observed_at", "last_updated_at")}
-    return table.assign(**times, dso=network.dso)
+    return table.assign(**times, dso=network.dso or None)
 
 
 def _votes_query(network: Network) -> Query:
