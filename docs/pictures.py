@@ -1,8 +1,9 @@
-"""Draws the pictures of README and docs, from the embedded sandbox."""
+"""Draws the pictures of README and docs, and prints its sample report, from the embedded sandbox."""
 
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 import textwrap
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from matplotlib.axes import Axes
 import ledgerframes as lf
 from ledgerframes.report import run_report
 from ledgerframes.report.cells import keep_together
+from ledgerframes.report.pdf import PDF
 from ledgerframes.report.sparklines import usual_band
 
 IMAGES = Path(__file__).parent / "images"
@@ -32,12 +34,14 @@ THEMES = {
 
 
 def main() -> None:
-    """Draw what README shows."""
+    """Draw what README shows, and print the report of its week, for which Chromium is needed."""
     with tempfile.TemporaryDirectory() as directory:
         net = lf.connect("sandbox", store=Path(directory) / "store")
         axes = lf.plot(lf.cost.spend(lf.load_events(net, **WEEK), every="1h"))
         axes.figure.savefig(IMAGES / "cost_spend.png", dpi=110, metadata={"Software": None})
-        week = run_report("traffic-cost", net=net, out=Path(directory) / "reports", parameters={"price": "50 USD/MB"}, **WEEK)
+        reports, price = Path(directory) / "reports", {"price": "50 USD/MB"}
+        week = run_report("traffic-cost", net=net, out=reports, parameters=price, pdf=True, **WEEK)
+        shutil.copyfile(week.directory / PDF, IMAGES / "week.pdf")
         for theme, colors in THEMES.items():
             draw_week(week.run, colors, IMAGES / f"week-{theme}.svg")
 

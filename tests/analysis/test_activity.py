@@ -318,9 +318,14 @@ def test_rounds_without_all_records_are_partial() -> None:
         if number < 5:
             world.archive(f"round-{number}", 10 * number + 1)
     covered = [{**FINAL[0], "until": at(35)}, {**FINAL[0], "since": at(35), "status": "provisional"}]
-    rows = lf.activity.weights(world.frames(coverage=covered))
+    frames = world.frames(coverage=covered)
+    rows = lf.activity.weights(frames)
     assert rows["round_number"].tolist() == [1, 2, 3, 4, 5]
     assert rows["is_partial"].tolist() == [False, False, False, True, True]
+    chosen = frames.where("verdicts", update_id=[f"u{number}" for number in range(1, 6)])
+    rows = lf.activity.weights(chosen, **lf.state.tables(frames))
+    assert rows["weight"].tolist() == [5] * 5
+    assert rows["is_partial"].all()
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------

@@ -50,6 +50,13 @@ def test_outside_requests_have_an_outside_party(use: Frames) -> None:
     assert totals[["requests", "bytes", "parties", "excluded_requests"]].tolist() == [2, 300, 1, 1]
 
 
+def test_requests_of_excluded_parties_count_without_a_known_cost(build: Callable[..., Frames], event: Any) -> None:
+    costs = {"a": 100, "b": 300, "c": None}
+    frames = build([event(name, 1, cost, parties=["x::1" if name == "a" else "own::1220b"]) for name, cost in costs.items()])
+    totals = lf.grant.evidence_totals(frames, app=APP, exclude=["own::1220b"], min_coverage=0, **DAY).iloc[0]
+    assert totals["excluded_requests"] == 2
+
+
 def test_private_and_rejected_requests_show_by_their_confirmers(use: Frames) -> None:
     app = {"packages": ["pkg"], "parties": ["app::1220c"]}
     row = evidence(use, app=app, by_confirmer=True).iloc[0]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pandas as pd
 import pytest
+from events_by_hand import DAY
 
 from ledgerframes.analysis import cost, verdict
 from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.values.windows import Window
 
 
 def column(frame, name):
@@ -254,3 +258,30 @@ def test_a_party_that_a_quorum_lists_twice_counts_once(build, event):
     views = [(["x"], [(2, ["bank", "alice", "bank"]), (2, ["alice", "bank"])])]
     (row,) = verdict.quorums(build([event("a", views=views)])).itertuples()
     assert (row.parties, row.party_count, row.quorums) == ("alice, bank", 2, 2)
+
+
+def test_a_partial_period_has_a_rate_but_no_comparison(build, event):
+    """40 of 400 requests are rejected on two whole days, and 20 of 40 in an hour of the third."""
+    days = [
+        event(f"{day}-{n}", 24 * day + n / 400, result="ACCEPTED" if n % every else "REJECTED")
+        for day, every, count in ((0, 10, 400), (1, 10, 400), (2, 2, 40))
+        for n in range(count)
+    ]
+    frames = build(days, Window(DAY, DAY + timedelta(hours=49)))
+    rates = verdict.outcomes(frames, every="1d")
+    assert column(rates, "is_partial") == [False, False, True]
+    assert column(rates, "rejection_rate") == [0.1, 0.1, 0.5]
+    assert column(rates, "difference") == [0, 0, None]
+    assert column(rates, "differs") == [False, False, None]
+    assert column(rates, "reason") == [None, None, "not a whole period"]
+    one = verdict.outcomes(frames.between(DAY + timedelta(days=1), DAY + timedelta(hours=49)), every="1d")
+    assert column(one, "difference") == [None, None]
+    assert column(one, "reason") == ["there is no other group", "not a whole period"]
+
+
+def test_timeouts_by_template_have_no_rate(sample):
+    latencies = verdict.latency(sample, by="template")
+    assert column(latencies, "timeouts").count(1) == 1
+    assert column(verdict.latency(sample), "timeout_rate") == [0.2]
+    for name in ("timeout_rate", "timeout_low", "timeout_high"):
+        assert latencies[name].isna().all()

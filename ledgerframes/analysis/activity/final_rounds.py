@@ -20,7 +20,8 @@ def round_values(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series
 
     The covered time counts while the round is the lowest open one, if that time has ended. The frames have all records of a
     round if all of this time is covered and the round lies between the first and the last round with records, because a host
-    withholds the records before and after (docs/facts.md#activity-weights).
+    withholds the records before and after (docs/facts.md#activity-weights). Frames with a part of the updates have a part of
+    the records.
     """
     unknown = pd.Series(pd.NA, numbers.index, "boolean")
     if rounds is None:
@@ -31,7 +32,8 @@ def round_values(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series
     shares = np.where(until < FOREVER, covered.share(since, until), np.nan)
     is_covered = np.append(~covered.is_partial(since, until) & (until < FOREVER), False)[indexes]
     first, last = published_rounds(frames)
-    has_all = pd.Series(is_covered & is_true((numbers >= first) & (numbers <= last)), numbers.index, dtype="boolean")
+    is_whole = is_covered & is_true((numbers >= first) & (numbers <= last)) & (not frames.is_filtered)
+    has_all = pd.Series(is_whole, numbers.index, dtype="boolean")
     return {"is_partial": ~has_all if has_times(frames) else unknown, "coverage_time": np.append(shares, np.nan)[indexes]}
 
 

@@ -135,7 +135,7 @@ SPEND = declare.Figure(
         ),
         declare.cost(
             "overhead_traffic_cost",
-            "Part of the cost that envelopes without views caused.",
+            "Part of the cost that envelopes without views caused. It is a lower bound if some requests have no envelopes.",
             measure=Expression("sum(overhead_traffic_cost) FILTER (WHERE is_known)"),
         ),
         declare.share(
@@ -250,7 +250,8 @@ def spend(
           fewer than 30 are.
         - ``rejected_traffic_cost`` (Int64, bytes): Part of the cost that rejected requests caused. Missing if unknown, or if
           `rejected` is missing.
-        - ``overhead_traffic_cost`` (Int64, bytes): Part of the cost that envelopes without views caused.
+        - ``overhead_traffic_cost`` (Int64, bytes): Part of the cost that envelopes without views caused. It is a lower bound if
+          some requests have no envelopes.
         - ``share`` (float64, share of 1): Share of the known cost of all requests, or by view of all envelopes with views. By
           party, the sum can exceed 1.
         - ``median`` (Int64, bytes): Median cost per request. Missing below 6 requests, or below min_requests=.

@@ -31,7 +31,7 @@ FROM (
         min(record_time) FILTER (is_outside AND (is_accepted OR is_rejected)) AS first_time,
         count(*) FILTER (is_accepted) AS accepted,
         count(*) FILTER (is_accepted AND is_known) AS known,
-        count(*) FILTER (is_accepted AND is_known AND NOT is_outside) AS excluded_requests
+        count(*) FILTER (is_accepted AND NOT is_outside) AS excluded_requests
     FROM app_requests
     GROUP BY day
 )

@@ -76,7 +76,7 @@ LATENCY = declare.Figure(
             measure=UnlessCommitted(Count(where=IS_TIMEOUT)),
         ),
         declare.share(
-            "Timeouts as a share of accepted or rejected requests with a latency. Missing if there are none.",
+            "Timeouts as a share of decided requests with a latency. Missing if there are none, or by template.",
             "timeout_rate",
             "Timeout rate",
         ),
@@ -178,8 +178,8 @@ def latency(
         - ``rejected`` (Int64, requests): Requests rejected before the limit of 29.9 s. Missing for committed updates.
         - ``timeouts`` (Int64, requests): Requests rejected after 29.9 s or more. Missing for committed updates, and if the
           limit may differ.
-        - ``timeout_rate`` (float64, share of 1): Timeouts as a share of accepted or rejected requests with a latency. Missing
-          if there are none.
+        - ``timeout_rate`` (float64, share of 1): Timeouts as a share of decided requests with a latency. Missing if there are
+          none, or by template.
         - ``timeout_low`` (float64, share of 1): Lower end of the Wilson interval of the timeout rate, 95 %. Missing without a
           rate.
         - ``timeout_high`` (float64, share of 1): Upper end of the Wilson interval of the timeout rate, 95 %. Missing without a
@@ -278,14 +278,16 @@ def latency(
         **percentiles,
         **{name: durations(grouped.values[name]) for name in ("max", "rejected_max")},
         "timeouts": named_timeouts(grouped, "timeouts"),
-        **_timeout_rate(grouped),
+        **_timeout_rate(grouped, hides_rejected=by == "template"),
         "reason": pd.Series([reason(doubt, each) for each in percentiles["reasons"]], dtype="str"),
     }
     return LATENCY.build(frames, values, by, every=every)
 
 
-def _timeout_rate(grouped: Grouped) -> dict[str, Any]:
-    """Return the rate of timeouts, which is missing if their number is."""
+def _timeout_rate(grouped: Grouped, *, hides_rejected: bool) -> dict[str, Any]:
+    """Return the rate of timeouts, which is missing if their number is, or rejected requests do not show their groups."""
+    if hides_rejected:
+        return dict.fromkeys(("timeout_rate", "timeout_low", "timeout_high"), None)
     timeouts = named_timeouts(grouped, "timeouts")
     decided = grouped.values["accepted"] + grouped.values["rejected"] + timeouts
     hits, trials = (each.fillna(0).to_numpy("int64") for each in (timeouts, decided))

@@ -10,7 +10,7 @@ import pandas as pd
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure
-from ledgerframes.analysis.groups import Integers, ratio
+from ledgerframes.analysis.groups import Flags, Integers, ratio
 from ledgerframes.analysis.measures import IS_ACCEPTED, IS_REJECTED, IS_TIMEOUT, IS_UNSPECIFIED, Count
 from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.analysis.verdict import _answers as answers
@@ -22,6 +22,7 @@ from ledgerframes.statistics.rates import design_effect, difference_of_rates, wi
 
 OVERLAPPING = "requests of several parties are in several groups"
 ONE_GROUP = "there is no other group"
+PARTIAL = "not a whole period"
 COMPARISON = ("difference", "difference_low", "difference_high", "p_holm", "differs")
 
 OUTCOMES = declare.Figure(
@@ -64,7 +65,8 @@ OUTCOMES = declare.Figure(
         declare.share("Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.", "low"),
         declare.share("Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.", "high"),
         declare.share(
-            "Rate minus the rate of all other rows together. Missing by party, for a single row, or without a rate.", "difference"
+            "Rate minus that of all other rows. Missing by party, for a single row, a partial period, or without a rate.",
+            "difference",
         ),
         declare.share(
             "Lower end of the Newcombe interval of the difference, 95 %. Missing without a difference.", "difference_low"
@@ -158,8 +160,8 @@ def outcomes(
           are none.
         - ``low`` (float64, share of 1): Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.
         - ``high`` (float64, share of 1): Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.
-        - ``difference`` (float64, share of 1): Rate minus the rate of all other rows together. Missing by party, for a single
-          row, or without a rate.
+        - ``difference`` (float64, share of 1): Rate minus that of all other rows. Missing by party, for a single row, a partial
+          period, or without a rate.
         - ``difference_low`` (float64, share of 1): Lower end of the Newcombe interval of the difference, 95 %. Missing without
           a difference.
         - ``difference_high`` (float64, share of 1): Upper end of the Newcombe interval of the difference, 95 %. Missing without
@@ -218,12 +220,14 @@ def outcomes(
 def _rates(grouped: Grouped, effect: float | None, *, has_overlap: bool) -> dict[str, Any]:
     """Return the rate of each group, and the comparison with all others if there is one."""
     hits, accepted = (grouped.values[name].to_numpy("int64") for name in ("rejected", "accepted"))
-    values = rate_values(hits, hits + accepted, effect=effect)
+    is_partial = grouped.keys.get("is_partial", pd.Series(False, grouped.keys.index)).to_numpy("bool")
+    values = rate_values(hits, hits + accepted, effect=effect, is_compared=~is_partial)
     values["dispersion"] = np.nan if effect is None else effect
-    values["reason"] = values["reason"].replace("", pd.NA)
-    if has_overlap or len(grouped) <= 1:
+    reason = values["reason"].replace("", pd.NA)
+    if has_overlap or (~is_partial).sum() <= 1:
         values |= dict.fromkeys(COMPARISON)
-        values["reason"] = OVERLAPPING if has_overlap else ONE_GROUP
+        reason = pd.Series(OVERLAPPING if has_overlap else ONE_GROUP, reason.index)
+    values["reason"] = reason.mask(is_partial, PARTIAL)
     return values
 
 
@@ -233,16 +237,20 @@ def cluster_effect(frames: Frames) -> float | None:
     return design_effect(clusters["submitting_participant_uid"], clusters["hits"], clusters["trials"])
 
 
-def rate_values(hits: Integers, trials: Integers, *, effect: float | None = None) -> dict[str, Any]:
+def rate_values(
+    hits: Integers, trials: Integers, *, effect: float | None = None, is_compared: Flags | None = None
+) -> dict[str, Any]:
     """Return the rate of each group, and its difference from all others together.
 
-    Among many groups, intervals that do not overlap are no sign of a difference. Only ``differs`` is.
+    Among many groups, intervals that do not overlap are no sign of a difference. Only ``differs`` is. Groups that are not
+    compared have a rate, and are among no others.
     """
     scale = effect or 1.0
     low, high = wilson(hits, trials, design_effect=scale)
-    rest = (hits.sum() - hits, trials.sum() - trials)
-    difference = difference_of_rates(rest, (hits, trials), design_effect=scale)
-    comparison = compare_groups(hits, trials, design_effect=scale)
+    compared = (hits, trials) if is_compared is None else (hits * is_compared, trials * is_compared)
+    rest = (compared[0].sum() - compared[0], compared[1].sum() - compared[1])
+    difference = difference_of_rates(rest, compared, design_effect=scale)
+    comparison = compare_groups(*compared, design_effect=scale)
     return {
         "rejection_rate": ratio(hits, trials),
         "low": low,
