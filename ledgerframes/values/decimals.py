@@ -37,7 +37,7 @@ def is_integer(value: object) -> TypeGuard[int]:
 
 
 def is_number(value: object, low: float, high: float) -> bool:
-    """Return whether a value is a number of Python or NumPy in these bounds, but not a truth value."""
+    """Return whether a value is a number of Python or NumPy in these bounds."""
     is_real = is_integer(value) or isinstance(value, float | np.floating)
     return is_real and low <= value <= high  # type: ignore[operator]
 

@@ -312,9 +312,10 @@ def _unequal_rows(listing: Frames, bulk: Frames) -> pd.DataFrame:
 
 
 def _parts_of_time(listing: Frames, bulk: Frames) -> Iterator[tuple[Frames, Frames]]:
-    """Yield both sources by parts of time whose nodes fit into memory, unless very many have one time.
+    """Yield both sources by parts of time.
 
-    A row that has another time in the other source is in one source only then. Either way its update is different.
+    Their nodes fit into memory, unless very many have one time. A row that has another time in the other source is in one
+    source only then. Either way its update is different.
     """
     window = listing.window
     assert window is not None

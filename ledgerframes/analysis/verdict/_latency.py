@@ -285,7 +285,10 @@ def latency(
 
 
 def _timeout_rate(grouped: Grouped, *, hides_rejected: bool) -> dict[str, Any]:
-    """Return the rate of timeouts, which is missing if their number is, or rejected requests do not show their groups."""
+    """Return the rate of timeouts.
+
+    It is missing if their number is, or if rejected requests do not show to which group they belong.
+    """
     if hides_rejected:
         return dict.fromkeys(("timeout_rate", "timeout_low", "timeout_high"), None)
     timeouts = named_timeouts(grouped, "timeouts")
