@@ -14,6 +14,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.sandbox import Faults
 from ledgerframes.testing import frames_of
 from ledgerframes.values.windows import Window
 
@@ -261,3 +262,26 @@ def test_digests_of_three_nodes() -> None:
         lf.reconcile.digests({"a": nodes["a"]})
     with pytest.raises(UsageError, match=r"of node '.', got a DataFrame without column 'sha256'"):
         lf.reconcile.digests({"a": nodes["a"], "b": pd.DataFrame({"object_key": []})})
+
+
+def test_an_object_whose_listed_digest_is_that_of_empty_bytes_is_compared_by_its_bytes() -> None:
+    good, other = objects_of(k="x", l="x"), objects_of(k="x", l="y")
+    nodes = {"a": good.assign(digest_status="matched"), "b": other.assign(digest_status="empty_digest"), "c": good}
+    result = lf.reconcile.digests(nodes).set_index("object_key")
+    assert result["outcome"].astype(str).to_dict() == {"k": "empty digest", "l": "different"}
+    assert set(result["empty_digests"]) == set(result["coverage"]) == {1}
+    assert result.loc["l", ["majority_sha256", "dissenters"]].tolist() == ["x", "b"]
+    unknown = good.assign(digest_status=pd.Categorical(["unknown", None], ["matched", "empty_digest", "unknown"]))
+    assert set(lf.reconcile.digests({"a": good, "b": unknown})["outcome"]) == {"equal"}
+
+
+def test_the_fault_of_a_service_that_lists_digests_of_empty_bytes(tmp_path: Path) -> None:
+    def objects(name: str, faults: Faults | None) -> pd.DataFrame:
+        net = lf.connect("sandbox", events=400, days=1, store=tmp_path / name, faults=faults)
+        return lf.load_bulk(net, since="2026-11-08", until="2026-11-09").bulk_objects
+
+    good, faulty = objects("good", None), objects("faulty", Faults(digest_of_nothing=1))
+    rows = lf.reconcile.digests({"good": good, "faulty": faulty})
+    assert set(rows["outcome"]) == {"empty digest"}
+    assert set(rows["empty_digests"]) == set(rows["coverage"]) == {1}
+    assert set(rows["majority_sha256"]) == set(good["sha256"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -32,7 +33,7 @@ DIGESTS = declare.Figure(
         declare.choice("outcome", OUTCOMES),
         declare.count("nodes", "Nodes that were compared.", "nodes"),
         declare.count("listed", "Nodes that list the object.", "nodes"),
-        declare.count("empty_digests", "Nodes whose digest is that of empty bytes, which is a known fault.", "nodes"),
+        declare.count("empty_digests", "Nodes that list the digest of empty bytes, which is a known fault.", "nodes"),
         declare.text("majority_sha256", "Digest that more than half of the nodes with a digest have. Missing if there is none."),
         declare.text("dissenters", "Nodes with another digest. Missing if there are none."),
         declare.text("missing_at", "Nodes without the object. Missing if there are none."),
@@ -65,7 +66,7 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
         - ``outcome`` (category): equal, different, empty digest, missing, or not settled.
         - ``nodes`` (int64, nodes): Nodes that were compared.
         - ``listed`` (int64, nodes): Nodes that list the object.
-        - ``empty_digests`` (int64, nodes): Nodes whose digest is that of empty bytes, which is a known fault.
+        - ``empty_digests`` (int64, nodes): Nodes that list the digest of empty bytes, which is a known fault.
         - ``majority_sha256`` (str): Digest that more than half of the nodes with a digest have. Missing if there is none.
         - ``dissenters`` (str): Nodes with another digest. Missing if there are none.
         - ``missing_at`` (str): Nodes without the object. Missing if there are none.
@@ -80,6 +81,7 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     Notes
     -----
     A digest of empty bytes is a fault of the node, not a difference of the object (docs/facts.md#digest-of-empty-bytes).
+    A load stores the digest of the bytes instead, which is compared, and names the fault in `digest_status`.
 
     Picture, by :func:`ledgerframes.plot`: A row for all nodes, then one for each node that dissents or misses an object.
     The cells of a day are its objects, side by side in the order of their keys.
@@ -106,7 +108,15 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     return DIGESTS.build(None, {**frame, "until": pd.to_datetime(frame["until"], utc=True)})
 
 
-Listing = dict[str, tuple[str, datetime]]  # digest, empty if it is unknown, and end of each object of a node
+class Listed(NamedTuple):
+    """An object as a node lists it."""
+
+    digest: str  # of its bytes, empty if it is unknown
+    has_empty_digest: bool
+    until: datetime
+
+
+Listing = dict[str, Listed]  # by the key of the object
 
 
 def _listing(node: str, objects: pd.DataFrame) -> Listing:
@@ -114,22 +124,27 @@ def _listing(node: str, objects: pd.DataFrame) -> Listing:
     repeated = objects["object_key"][objects["object_key"].duplicated()]
     if len(repeated):
         raise UsageError(f"The table of node {node!r} has the key {repeated.iloc[0]!r} twice.")
-    digests = objects["sha256"].fillna("").astype("str").tolist()
-    return dict(zip(objects["object_key"], zip(digests, objects["until"].dt.to_pydatetime(), strict=True), strict=True))
+    digests = objects["sha256"].fillna("").astype("str")
+    is_empty = digests == EMPTY_DIGEST
+    known = digests.mask(is_empty, "")
+    if "digest_status" in objects:
+        is_empty |= objects["digest_status"].astype("str") == "empty_digest"
+    entries = map(Listed, known, is_empty, objects["until"].dt.to_pydatetime())
+    return dict(zip(objects["object_key"], entries, strict=True))
 
 
 def _compare(key: str, listings: Mapping[str, Listing], now: datetime | None) -> dict[str, object]:
     """Return the row of one object."""
     entries = {node: objects[key] for node, objects in listings.items() if key in objects}
-    known = {node: digest for node, (digest, _) in entries.items() if digest}
-    digests_of_bytes = {node: digest for node, digest in known.items() if digest != EMPTY_DIGEST}
+    digests_of_bytes = {node: entry.digest for node, entry in entries.items() if entry.digest}
+    known_count = sum(bool(entry.digest) or entry.has_empty_digest for entry in entries.values())
     counts = Counter(digests_of_bytes.values())
     majority = next((digest for digest, count in counts.items() if count * 2 > counts.total()), None)
     dissenters = [node for node, digest in digests_of_bytes.items() if digest != majority]
     absent = [node for node in listings if node not in entries]
-    until = max(end for _, end in entries.values())
+    until = max(entry.until for entry in entries.values())
     is_settled = now is None or now - until >= SETTLED_AFTER
-    empty_count = len(known) - len(digests_of_bytes)
+    empty_count = sum(entry.has_empty_digest for entry in entries.values())
     return {
         "object_key": key,
         "until": until,
@@ -140,7 +155,7 @@ def _compare(key: str, listings: Mapping[str, Listing], now: datetime | None) ->
         "majority_sha256": majority,
         "dissenters": ", ".join(dissenters) or None,
         "missing_at": ", ".join(absent) or None,
-        "coverage": len(known) / len(listings),
+        "coverage": known_count / len(listings),
     }
 
 
