@@ -12,6 +12,7 @@ from ledgerframes.plots import _shapes as s
 from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
+NOT_YET = {**s.NOTHING, "facecolor": "white"}
 STATUSES: s.Styles = {
     "ok": {"color": s.FINE},
     "provisional": s.LESS_FINE,
@@ -19,7 +20,7 @@ STATUSES: s.Styles = {
     "gap": {"color": s.BAD},
     "missing": s.MISSING,
     "before history": s.NOTHING,
-    "future": {**s.NOTHING, "facecolor": "white"},
+    "future": NOT_YET,
 }
 RANGES: s.Styles = {
     "final": {"color": s.FINE},
@@ -33,7 +34,8 @@ DIGESTS: s.Styles = {
     "different": {"color": s.BAD},
     "empty digest": {"color": s.ODD},
     "missing": s.MISSING,
-    "not settled": s.NOTHING,
+    "unknown": s.NOTHING,
+    "not settled": NOT_YET,
 }
 DAY = pd.Timedelta(1, "D")
 

@@ -23,6 +23,7 @@ DAY = datetime(2026, 11, 8, tzinfo=UTC)
 WINDOW = Window(DAY, datetime(2026, 11, 9, tzinfo=UTC))
 
 
+EMPTY_DIGEST = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 SYNCHRONIZER = "global::1220aa"
 
 
@@ -241,10 +242,9 @@ def objects_of(**digests: str) -> pd.DataFrame:
 
 
 def test_digests_of_three_nodes() -> None:
-    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     nodes = {
         "a": objects_of(same="x", odd="x", empty="x", late="x"),
-        "b": objects_of(same="x", odd="x", empty=empty),
+        "b": objects_of(same="x", odd="x", empty=EMPTY_DIGEST),
         "c": objects_of(same="x", odd="y", empty="x", late="x"),
     }
     result = lf.reconcile.digests(nodes).set_index("object_key")
@@ -273,6 +273,25 @@ def test_an_object_whose_listed_digest_is_that_of_empty_bytes_is_compared_by_its
     assert result.loc["l", ["majority_sha256", "dissenters"]].tolist() == ["x", "b"]
     unknown = good.assign(digest_status=pd.Categorical(["unknown", None], ["matched", "empty_digest", "unknown"]))
     assert set(lf.reconcile.digests({"a": good, "b": unknown})["outcome"]) == {"equal"}
+
+
+@pytest.mark.parametrize(
+    ("listed", "outcome", "coverage"),
+    [
+        (["x", None, None], "unknown", 1 / 3),
+        ([None, None, None], "unknown", 0),
+        (["x", "x", None], "equal", 2 / 3),
+        (["x", "y", None], "different", 2 / 3),
+        ([EMPTY_DIGEST, None, None], "empty digest", 1 / 3),
+    ],
+)
+def test_fewer_than_two_digests_say_nothing(listed: list[str | None], outcome: str, coverage: float) -> None:
+    tables = [objects_of(k="x").assign(sha256=pd.Series([digest], dtype="str")) for digest in listed]
+    rows = lf.reconcile.digests(dict(zip("abc", tables, strict=True)))
+    assert rows["outcome"].tolist() == [outcome]
+    assert rows["coverage"].tolist() == [coverage]
+    said = lf.show(rows, picture=False).statement
+    assert ("Fewer than two known digests: 1 object." in said) == (outcome == "unknown")
 
 
 def test_the_fault_of_a_service_that_lists_digests_of_empty_bytes(tmp_path: Path) -> None:

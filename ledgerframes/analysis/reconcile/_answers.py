@@ -75,4 +75,6 @@ def of_digests(result: pd.DataFrame) -> str:
     same = f"Of {pluralize(len(result), 'object')}, {equal:,} have the same digest at all nodes."
     undecided = int((result["dissenters"].notna() & result["majority_sha256"].isna()).sum())
     no_majority = f" Without a majority: {pluralize(undecided, 'object')}." if undecided else ""
-    return f"{same} Nodes that differ from most: {names}.{no_majority}"
+    unknown = int((result["outcome"] == "unknown").sum())
+    not_compared = f" Fewer than two known digests: {pluralize(unknown, 'object')}." if unknown else ""
+    return f"{same} Nodes that differ from most: {names}.{no_majority}{not_compared}"

@@ -17,7 +17,8 @@ from ledgerframes.values.windows import Time, instant
 
 EMPTY_DIGEST = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 SETTLED_AFTER = timedelta(hours=48)
-OUTCOMES = ("equal", "different", "empty digest", "missing", "not settled")
+OUTCOMES = ("equal", "different", "empty digest", "missing", "unknown", "not settled")
+MIN_KNOWN_DIGESTS = 2  # for a comparison
 REQUIRED = ("object_key", "sha256", "until")
 
 DIGESTS = declare.Figure(
@@ -63,7 +64,7 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
 
         - ``object_key`` (str): Key of the bulk object.
         - ``until`` (datetime64[us, UTC]): End of the object's time.
-        - ``outcome`` (category): equal, different, empty digest, missing, or not settled.
+        - ``outcome`` (category): equal, different, empty digest, missing, unknown, or not settled.
         - ``nodes`` (int64, nodes): Nodes that were compared.
         - ``listed`` (int64, nodes): Nodes that list the object.
         - ``empty_digests`` (int64, nodes): Nodes that list the digest of empty bytes, which is a known fault.
@@ -81,7 +82,8 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     Notes
     -----
     A digest of empty bytes is a fault of the node, not a difference of the object (docs/facts.md#digest-of-empty-bytes).
-    A load stores the digest of the bytes instead, which is compared, and names the fault in `digest_status`.
+    A load stores the digest of the bytes instead, which is compared, and names the fault in `digest_status`. With fewer
+    than two known digests, nothing is compared, and the outcome of an object without a fault is unknown.
 
     Picture, by :func:`ledgerframes.plot`: A row for all nodes, then one for each node that dissents or misses an object.
     The cells of a day are its objects, side by side in the order of their keys.
@@ -148,7 +150,7 @@ def _compare(key: str, listings: Mapping[str, Listing], now: datetime | None) ->
     return {
         "object_key": key,
         "until": until,
-        "outcome": _outcome(is_settled, len(counts), bool(absent), empty_count > 0),
+        "outcome": _outcome(is_settled, counts, bool(absent), empty_count > 0),
         "nodes": len(listings),
         "listed": len(entries),
         "empty_digests": empty_count,
@@ -159,11 +161,13 @@ def _compare(key: str, listings: Mapping[str, Listing], now: datetime | None) ->
     }
 
 
-def _outcome(is_settled: bool, digest_count: int, has_absent: bool, has_empty: bool) -> str:
+def _outcome(is_settled: bool, counts: Counter[str], has_absent: bool, has_empty: bool) -> str:
     if not is_settled:
         return "not settled"
-    if digest_count > 1:
+    if len(counts) > 1:
         return "different"
     if has_absent:
         return "missing"
-    return "empty digest" if has_empty or not digest_count else "equal"
+    if has_empty:
+        return "empty digest"
+    return "equal" if counts.total() >= MIN_KNOWN_DIGESTS else "unknown"
