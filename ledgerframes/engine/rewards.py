@@ -10,7 +10,7 @@ from ledgerframes.datasets.templates import (
     PROCESS_REWARDS,
     REWARD_COUPON,
 )
-from ledgerframes.engine.amounts import amount_of, member
+from ledgerframes.engine.amounts import amount_of, member, members
 from ledgerframes.engine.coin_exercises import CLAIMS
 from ledgerframes.engine.literals import one_of, quoted
 from ledgerframes.engine.nodes import CREATED_AND_OLDER, OLDER_CONTRACTS, exercises_in, nodes_of, payloads_above
@@ -29,6 +29,8 @@ PUBLISHED_WEIGHTS = Relation(
 )
 STEP = "migration_id, record_time, update_id, event_id, parent_event_id, node_index, contract_id, template, choice"
 PROCESSES = one_of(["CoinRules_StartProcessingRewardsV2", "ProcessRewardsV2_ProcessBatch"])
+UNHIDE = "CoinRules_UnhideRewardCouponsV2"
+CONTENT = {"party": "$.provider", "round": "$.round.number", "amount": "$.amount", "kind": "$.kind"}
 OF_RULES = one_of([COIN_RULES, DSO_RULES])
 OF_STEPS = one_of([COIN_RULES, DSO_RULES, PROCESS_REWARDS])
 
@@ -97,17 +99,21 @@ REWARD_COUPONS_ENDED = Relation(
 )
 EXERCISES = exercises_in(NODES_OF_COUPONS)
 ABOVE_CREATED, ABOVE_ENDED = (payloads_above(each, EXERCISES) for each in (REWARD_COUPONS_CREATED, REWARD_COUPONS_ENDED))
-CLAIMED = Relation(
-    "claimed_coupons",
-    "One row per exercise that archives a coupon below a claim of expired rewards.",
-    f"""
+
+
+def ended_below(name: str, rows: str, choices: str) -> Relation:
+    """Return the exercises that archive a coupon below choices of the network's rules."""
+    query = f"""
     SELECT DISTINCT update_id, node_index
     FROM {ABOVE_ENDED.name}
     ANTI JOIN {OTHERS_IN_COUPONS.name} USING (contract_id)
-    WHERE choice IN {CLAIMS} AND template IN {OF_RULES}
-    """,
-    relations=(ABOVE_ENDED, OTHERS_IN_COUPONS),
-)
+    WHERE choice IN {choices} AND template IN {OF_RULES}
+    """
+    return Relation(name, rows, query, relations=(ABOVE_ENDED, OTHERS_IN_COUPONS))
+
+
+CLAIMED = ended_below("claimed_coupons", "One row per exercise that archives a coupon below a claim of expired rewards.", CLAIMS)
+UNHIDDEN = ended_below("unhidden_coupons", "One row per exercise that archives a coupon to create it again.", one_of([UNHIDE]))
 BATCHES = Relation(
     "batches_of_coupons",
     "One row per coupon of rewards for traffic: the exercise of the network right above its create.",
@@ -122,9 +128,30 @@ BATCHES = Relation(
     """,
     relations=(ABOVE_CREATED,),
 )
+REPLACEMENTS = Relation(
+    "replacements_of_coupons",
+    "One row per coupon that is archived to create it again, with the only new coupon of the same content.",
+    f"""
+    SELECT hidden.contract_id, any_value(new.contract_id) AS new_contract_id
+    FROM unhidden_coupons
+    JOIN reward_coupons_ended AS ended USING (update_id, node_index)
+    JOIN reward_coupons_created AS hidden ON hidden.contract_id = ended.contract_id
+    JOIN (
+        SELECT update_id, created.contract_id, create_arguments
+        FROM reward_coupons_created AS created
+        JOIN batches_of_coupons USING (update_id, node_index)
+        WHERE batches_of_coupons.choice = {quoted(UNHIDE)}
+    ) AS new
+        ON new.update_id = ended.update_id
+        AND {members("new.create_arguments", CONTENT)} = {members("hidden.create_arguments", CONTENT)}
+    GROUP BY hidden.contract_id
+    HAVING count(*) = 1
+    """,
+    relations=(UNHIDDEN, REWARD_COUPONS_ENDED, REWARD_COUPONS_CREATED, BATCHES),
+)
 REWARD_COUPONS = Relation(
     "reward_coupons",
-    "One row per coupon that a batch of rewards creates, with what became of it.",
+    "One row per coupon that a batch of rewards creates, with what became of it, or of the coupon that was created again.",
     f"""
     SELECT
         batches_of_coupons.contract_id AS batch_contract_id,
@@ -134,13 +161,15 @@ REWARD_COUPONS = Relation(
         CASE WHEN ended.is_claimed THEN 'expired' WHEN ended.contract_id IS NOT NULL THEN 'used' ELSE 'open' END AS fate
     FROM reward_coupons_created AS created
     JOIN batches_of_coupons USING (update_id, node_index)
+    LEFT JOIN replacements_of_coupons AS replacements ON replacements.contract_id = created.contract_id
     LEFT JOIN (
         SELECT contract_id, bool_or(claimed_coupons.update_id IS NOT NULL) AS is_claimed
         FROM reward_coupons_ended
+        ANTI JOIN unhidden_coupons USING (update_id, node_index)
         LEFT JOIN claimed_coupons USING (update_id, node_index)
         GROUP BY contract_id
-    ) AS ended ON ended.contract_id = created.contract_id
+    ) AS ended ON ended.contract_id = coalesce(replacements.new_contract_id, created.contract_id)
     WHERE batches_of_coupons.choice = 'ProcessRewardsV2_ProcessBatch'
     """,
-    relations=(REWARD_COUPONS_CREATED, REWARD_COUPONS_ENDED, CLAIMED, BATCHES),
+    relations=(REWARD_COUPONS_CREATED, REWARD_COUPONS_ENDED, CLAIMED, UNHIDDEN, REPLACEMENTS, BATCHES),
 )

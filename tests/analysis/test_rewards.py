@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from cases import every_nth
+from network_world import DSO
 from reward_world import Node, RewardWorld, amounts_of, leaf_hash, node_hash, tree_of
 from trees_by_hand import create, exercise
 
@@ -195,6 +196,31 @@ def test_choices_of_a_stranger_are_none_of_the_network() -> None:
     rows = links(WorldWithStranger(THREE))
     assert rows["status"].tolist() == ["equal"] * 6
     assert rows["found"]["coupons"] == "7, 3 used, 4 open"
+
+
+class WorldWithCouponsCreatedAgain(RewardWorld):
+    """Coupons are created again: one that expires, one that is used, one with another amount, and one twice."""
+
+    def _process(self, number: int, tree: Node, minutes: float, *, is_later: bool = False) -> None:
+        super()._process(number, tree, minutes, is_later=is_later)
+        if is_later:
+            return
+        coupon, rules = "Splice.Coin:RewardCouponV2", "Splice.CoinRules:CoinRules"
+        payload = {"dso": DSO, "round": {"number": "1"}, "kind": None, "providerIsObserver": True}
+        nodes = [exercise(coupon, f"coupon-{party}-{amount}", "Archive", consuming=True) for party, amount in PAIRS[:4]]
+        again = [PAIRS[0], PAIRS[1], (PAIRS[2][0], "1.0000000000"), PAIRS[3], PAIRS[3]]
+        for position, (party, amount) in enumerate(again):
+            nodes.append(create(coupon, f"again-{position}", signed=[DSO], **payload, provider=party, amount=amount))
+        self._update("unhide", minutes + 5, exercise(rules, "rules", "CoinRules_UnhideRewardCouponsV2", *nodes))
+        expired, *used = (exercise(coupon, f"again-{n}", "Archive", consuming=True) for n in range(4))
+        self._update("expired", minutes + 6, exercise(rules, "rules", "CoinRules_ClaimExpiredRewardsV2", expired))
+        self._update("used", minutes + 7, exercise(rules, "rules", "CoinRules_Transfer", *used))
+
+
+def test_a_coupon_that_is_created_again_ends_as_the_new_one() -> None:
+    rows = links(WorldWithCouponsCreatedAgain(THREE))
+    assert rows["status"].tolist() == ["equal"] * 6
+    assert rows["found"]["coupons"] == "7, 1 expired, 1 used, 5 open"
 
 
 def test_a_round_that_is_the_last_can_still_be_processed() -> None:

@@ -144,8 +144,9 @@ def rewards(
     super validators. If the frames do not start with the network, pass them or `base`, as for
     :func:`ledgerframes.activity.reconcile`. `amounts` compares the allowances of the batches with those that follow from the
     weights, `leaves` and `root` their hashes, `confirmations` the roots that super validators confirmed, and `coupons` the
-    coupons that were created. `service` compares the totals, root and batches of a node with those of the ledger, or with
-    computed ones. If the frames do not tell, the status is unknown, and `reason` says why.
+    coupons that were created. `found` of `coupons` says what became of them. A coupon that is created again counts as the new
+    one does, or as open if it is not clear which one that is. `service` compares the totals, root and batches of a node with
+    those of the ledger, or with computed ones. If the frames do not tell, the status is unknown, and `reason` says why.
 
     Picture, by :func:`ledgerframes.plot`: With ``by="party"``, the 25 parties with the most coin are shown. More than 240
     rounds are shown in groups. One row per link, or per party, a cell per round in the color of its status, the worst one
