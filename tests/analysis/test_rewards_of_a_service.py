@@ -162,6 +162,45 @@ def test_an_error_of_the_ledger_is_none_of_the_service(error: str) -> None:
     assert rows["status"]["service"] == "equal"
 
 
+MIXED = {"B-app": 9_000, "a-app": 9_001, "c_app": 9_002, "cab": 9_003}
+
+
+def sorted_as(*parties: str) -> dict[str, Any]:
+    """What a service says that numbers the parties in this order."""
+    amounts = dict(amounts_of(MIXED))
+    return with_tree(tree_of([(party, amounts[party]) for party in parties], 2))
+
+
+@pytest.mark.parametrize(
+    ("parties", "status", "reason"),
+    [
+        (("B-app", "a-app", "c_app", "cab"), "equal", None),
+        (("a-app", "B-app", "cab", "c_app"), "equal", "parties are sorted as in a locale"),
+        (("a-app", "B-app", "c_app", "cab"), "equal", "parties are sorted as in a locale"),
+        (("cab", "B-app", "a-app", "c_app"), "differs", "it differs in: root"),
+    ],
+)
+def test_before_the_ledger_has_a_root_a_service_can_sort_as_in_a_locale(
+    parties: tuple[str, ...], status: str, reason: str | None
+) -> None:
+    frames = RewardWorld(MIXED, is_started=False, is_followed=False).frames()
+    row = links_of(frames, answer(MIXED, other=sorted_as(*parties))).loc["service"]
+    assert row["status"] == status
+    assert row["reason"] == reason if reason else pd.isna(row["reason"])
+
+
+def test_an_order_of_a_locale_is_said_beside_what_is_not_compared() -> None:
+    frames = RewardWorld(MIXED, is_started=False, is_followed=False).frames()
+    silent = {**dict.fromkeys(TOTALS), "totals_status": "Undetermined", **sorted_as("a-app", "B-app", "cab", "c_app")}
+    row = links_of(frames, answer(MIXED, other=silent)).loc["service"]
+    assert (row["status"], row["reason"]) == ("equal", "parties are sorted as in a locale, without the totals")
+
+
+def test_an_order_of_a_locale_differs_from_another_order_on_the_ledger() -> None:
+    service = answer(MIXED, other=sorted_as("a-app", "B-app", "cab", "c_app"))
+    assert links_of(RewardWorld(MIXED).frames(), service)["status"]["service"] == "differs"
+
+
 def test_a_difference_has_its_amount_and_its_party() -> None:
     row = links_of(equal_frames(), answer(WEIGHTS, other=with_tree(OTHER_AMOUNT))).loc["service"]
     assert (row["expected"], row["found"]) == (TREE.digest, OTHER_AMOUNT.digest)

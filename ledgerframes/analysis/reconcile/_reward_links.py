@@ -90,6 +90,15 @@ class Proof:
         size = self._batch_size
         return [] if size is None else [reward_tree(amounts.items(), size) for amounts in self.own]
 
+    @property
+    def roots_by_locale(self) -> list[str]:
+        """Roots of these amounts with the parties in the orders of a locale."""
+        size = self._batch_size
+        if size is None:
+            return []
+        orders = [[(party, own[party]) for party in parties] for own in self.own for parties in _locale_orders(own)]
+        return [reward_tree(order, size, sort=False).root for order in orders]
+
     @cached_property
     def own_batches(self) -> dict[str, tuple[tuple[str, Decimal], ...]]:
         """Allowances below each hash of these trees."""
@@ -293,10 +302,14 @@ def _order(parties: list[str]) -> Link | None:
     expected = sorted(parties, key=str.encode)
     if parties == expected:
         return None
-    if any(parties == sorted(parties, key=key) for key in (_by_letters, str.casefold)):
+    if parties in _locale_orders(parties):
         return Link(EQUAL, LOCALE)
     position = next(number for number, (own, party) in enumerate(zip(expected, parties, strict=True)) if own != party)
     return Link(DIFFERS, NOT_SORTED, expected[position], parties[position], None, parties[position])
+
+
+def _locale_orders(parties: Iterable[str]) -> list[list[str]]:
+    return [sorted(parties, key=key) for key in (_by_letters, str.casefold)]
 
 
 def _by_letters(party: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ledgerframes.analysis._amounts import half_up, to_decimal
 from ledgerframes.analysis.arguments import require_columns
-from ledgerframes.analysis.reconcile._reward_links import DIFFERS, EQUAL, MISSING, UNKNOWN, Link, Proof
+from ledgerframes.analysis.reconcile._reward_links import DIFFERS, EQUAL, LOCALE, MISSING, UNKNOWN, Link, Proof
 from ledgerframes.analysis.reconcile._reward_rounds import APP
 from ledgerframes.analysis.reconcile._reward_tree import LEAF, allowance_texts, leaf_hash, node_hash
 from ledgerframes.datasets.reference.network_schema import REWARD_ACCOUNTING
@@ -118,14 +118,18 @@ class Service:
 
 
 def _root_link(proof: Proof, answer: Answer, roots: list[str]) -> Link:
+    reasons = [] if answer.totals and proof.totals else [WITHOUT_TOTALS]
     if answer.root not in roots:
-        return _differs(proof, answer, "it differs in: root", roots[0], answer.root)
+        # The order of a root on the ledger is known. Until then, a service can also sort as in a locale.
+        if proof.round.root is not None or answer.root not in proof.roots_by_locale:
+            return _differs(proof, answer, "it differs in: root", roots[0], answer.root)
+        reasons.insert(0, LOCALE)
     if absent := next((digest for digest, batch in answer.batches.items() if batch is None), None):
         return Link(MISSING, "the service has no such batch", absent, None, None, absent)
     for digest in answer.differing_batches:
         batch = answer.batches[digest]
         return _differs(proof, answer, "a batch has another hash", digest, batch.own_hash if batch else None)
-    return Link(EQUAL, None if answer.totals and proof.totals else WITHOUT_TOTALS, answer.root, answer.root)
+    return Link(EQUAL, ", ".join(reasons) or None, answer.root, answer.root)
 
 
 def _roots(proof: Proof) -> list[str]:
