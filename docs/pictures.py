@@ -19,7 +19,8 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 import ledgerframes as lf
-from ledgerframes.report import run_report
+from ledgerframes.network import Network
+from ledgerframes.report import ReportResult, run_report
 from ledgerframes.report.cells import keep_together
 from ledgerframes.report.pdf import PDF
 from ledgerframes.report.sparklines import usual_band
@@ -39,11 +40,15 @@ def main() -> None:
         net = lf.connect("sandbox", store=Path(directory) / "store")
         axes = lf.plot(lf.cost.spend(lf.load_events(net, **WEEK), every="1h"))
         axes.figure.savefig(IMAGES / "cost_spend.png", dpi=110, metadata={"Software": None})
-        reports, price = Path(directory) / "reports", {"price": "50 USD/MB"}
-        week = run_report("traffic-cost", net=net, out=reports, parameters=price, pdf=True, **WEEK)
+        week = run_week(net, Path(directory) / "reports", pdf=True)
         shutil.copyfile(week.directory / PDF, IMAGES / "week.pdf")
         for theme, colors in THEMES.items():
             draw_week(week.run, colors, IMAGES / f"week-{theme}.svg")
+
+
+def run_week(net: Network, reports: Path, *, pdf: bool = False) -> ReportResult:
+    """Publish the report that README shows."""
+    return run_report("traffic-cost", net=net, out=reports, parameters={"price": "50 USD/MB"}, pdf=pdf, **WEEK)
 
 
 def draw_week(run: Mapping[str, Any], colors: Mapping[str, str], path: Path) -> None:

@@ -53,6 +53,15 @@ def assert_answers(shown: object, example: str) -> None:
         assert shown[percentiles].notna().all(axis=None), example
 
 
+@pytest.mark.exhaustive
+def test_the_picture_is_what_the_report_of_the_week_says(tmp_path: Path) -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
+    week = script["run_week"](lf.connect("sandbox"), tmp_path / "reports")
+    for theme, colors in script["THEMES"].items():
+        script["draw_week"](week.run, colors, tmp_path / "week.svg")
+        assert (tmp_path / "week.svg").read_text() == (ROOT / "docs" / "images" / f"week-{theme}.svg").read_text()
+
+
 def test_the_sample_is_what_the_sandbox_makes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = runpy.run_path(str(ROOT / "data" / "make.py"))
     monkeypatch.setitem(script["main"].__globals__, "FOLDER", tmp_path / "sample")
