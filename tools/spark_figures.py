@@ -134,7 +134,9 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, pd.Timestamp) or hasattr(value, "isoformat"):
         return pd.Timestamp(value).tz_localize(None).isoformat()
     if isinstance(value, list):
-        return [plain_value(each) for each in value]
+        items = [plain_value(each) for each in value]
+        # Numbers in a list are those of a group, such as its latencies, and each engine has them in its own order.
+        return sorted(items) if all(isinstance(each, int) for each in items) else items
     if isinstance(value, dict):
         return {name: plain_value(each) for name, each in value.items()}
     return value
