@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ledgerframes.api import host_rates
 from ledgerframes.api.ledger_errors import is_invalid_page_token, is_invalid_request
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.response import Response
@@ -34,6 +35,8 @@ from ledgerframes.loaders.sync import Batch, ChunkContext, split_batches
 from ledgerframes.loaders.update_lists import LIST, FetchPage, UpdateLists, lists_instead
 from ledgerframes.network import Network
 from ledgerframes.values.extents import ExtentRange, OffsetRange
+
+COMMIT_SECONDS = 600.0  # after which a followed ledger commits offsets without updates
 
 DecodedPage = tuple[Response, UpdatesPage, dict[str, pa.Table], list[BadItem]]
 
@@ -149,7 +152,8 @@ class _UpdateBuffer:
         self.known = replace(rest, start=rest.stop) if descending else replace(rest, stop=rest.start)
         self._rest, self._descending = rest, descending
         self._uncertain: list[ExtentRange] = []
-        self._pages: list[dict[str, pa.Table]] = []
+        self._pages: list[dict[str, pa.Table]] = []  # only pages with rows, because an idle ledger sends empty ones for days
+        self._flushed_at = host_rates.clock.now()
         self.bytes = 0
         self.source = ""
 
@@ -159,7 +163,8 @@ class _UpdateBuffer:
         self.known = _append_page(before, page, self._rest, self._descending)
         self.source = response.host
         self._uncertain += [bad.extent for bad in bad_items if bad.extent]
-        self._pages.append(tables)
+        if any(table.num_rows for table in tables.values()):
+            self._pages.append(tables)
         self.bytes += sum(table.nbytes for table in tables.values())
         return (self.known.stop - self.known.start) - (before.stop - before.start)
 
@@ -171,13 +176,19 @@ class _UpdateBuffer:
             self.known = replace(self.known, stop=stop)
         return stop - start
 
+    @property
+    def is_due(self) -> bool:
+        """Whether the latest flush is so long ago that a kill could lose many offsets."""
+        return host_rates.clock.now() - self._flushed_at >= COMMIT_SECONDS
+
     def flush(self) -> Iterator[Batch]:
         """Yield what was added since the last flush, as provisional near a bad update."""
         known, pages = self.known, self._pages[::-1] if self._descending else self._pages
         if known.start == known.stop:
             return
         buffering.release_memory()
-        tables = {table.name: pa.concat_tables([page[table.name] for page in pages]) for table in LEDGER.tables}
+        tables = {table.name: pa.concat_tables([page[table.name] for page in pages]) for table in LEDGER.tables} if pages else {}
+        self._flushed_at = host_rates.clock.now()
         self.known = replace(known, stop=known.start) if self._descending else replace(known, start=known.stop)
         uncertain, self._uncertain, self._pages, self.bytes = self._uncertain, [], [], 0
         yield from split_batches(known, uncertain, tables, self.source, descending=self._descending)
@@ -256,13 +267,13 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
             raise
         net.ledger.note_around(response.endpoint, members_without_row(page))
         buffer.add(response, page, tables, bad_items)
-        if page.updates or bad_items:
+        is_idle = not (page.updates or bad_items)
+        if not is_idle or buffer.is_due:
             _commit(net, buffer.flush())
             additions.note(tables)
             settle(net, bad_items, reader.on_bad_item, additions)
             additions.log(net.name)
-        else:
-            stop.wait(poll_seconds)
+        stop.wait(poll_seconds if is_idle else 0)
         token = page.next_page_token
     _commit(net, buffer.flush())
     return buffer.known.stop
