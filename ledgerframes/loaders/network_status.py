@@ -10,11 +10,12 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.api.paging import PageChain, require_same_host
+from ledgerframes.api.status_errors import is_unknown_route
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.reference.wire import Contract, ValidatorFaucets
 from ledgerframes.datasets.registry import FAUCETS, LICENSES, SYNCHRONIZER, TRAFFIC
-from ledgerframes.errors import UsageError
+from ledgerframes.errors import NotFoundError, UsageError
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.reference import ObservationLoad
 from ledgerframes.network import Network
@@ -227,7 +228,17 @@ def _observe_traffic(members: Sequence[str] | None, domain_id: str | None, net: 
 
 def _observe_synchronizer(net: Network, now: datetime) -> pa.Table:
     history = net.history
-    return build.synchronizer_status_table(history.synchronizer_serial(), history.is_backfilled(), history.upgrade(), now)
+    return build.synchronizer_status_table(_serial(net), history.is_backfilled(), history.upgrade(), now)
+
+
+def _serial(net: Network) -> int | None:
+    """Return the serial of the synchronizer, or None if the node's participant reports none."""
+    try:
+        return net.history.synchronizer_serial()
+    except NotFoundError as error:
+        if is_unknown_route(error):
+            raise
+        return None
 
 
 def _licenses(net: Network) -> list[Contract]:

@@ -17,7 +17,7 @@ from ledgerframes.api.history_snapshots import HostChangedError
 from ledgerframes.api.transport import in_process
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.reference.network_schema import NETWORK_TABLES
-from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, UsageError
+from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, ServiceError, UsageError
 from ledgerframes.sandbox import Sandbox
 
 WORLD: dict[str, Any] = {"events": 600, "days": 1}
@@ -223,6 +223,36 @@ def test_empty_answers_give_an_empty_frame(tmp_path: Path, name: str) -> None:
 def test_without_a_planned_upgrade_its_columns_are_missing(tmp_path: Path) -> None:
     row = load("synchronizer_status", answering(tmp_path, {})).iloc[0]
     assert row[["topology_freeze_time", "upgrade_time", "successor_physical_synchronizer_id"]].isna().all()
+
+
+SERIAL = "/v0/active-synchronizer-serial"
+
+
+@pytest.mark.parametrize("body", [{"error": "No physical synchronizer"}, {"error": "d"}, {"cause": "unknown"}])
+def test_without_a_serial_the_other_columns_are_known(tmp_path: Path, body: Any) -> None:
+    net = answering(tmp_path, {SERIAL: httpx.Response(404, json=body), "/v0/lsu": {"lsu": UPGRADE}})
+    row = load("synchronizer_status", net).iloc[0]
+    assert pd.isna(row["serial"])
+    assert not row["is_backfilled"]
+    assert row["successor_physical_synchronizer_id"] == "d::35-1"
+    assert pd.isna(load("synchronizer_status", net, refresh=False)["serial"].iloc[0])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(404, text="The requested resource could not be found."),
+        httpx.Response(404, text="<html>not here</html>"),
+        httpx.Response(404),
+        httpx.Response(500, json={"error": "internal"}),
+        httpx.Response(403, json={"error": "internal to the network"}),
+    ],
+)
+def test_other_errors_of_the_serial_are_not_stored(tmp_path: Path, answer: httpx.Response) -> None:
+    net = answering(tmp_path, {SERIAL: answer})
+    with pytest.raises(ServiceError):
+        load("synchronizer_status", net)
+    assert load("synchronizer_status", net, refresh=False).empty
 
 
 @pytest.mark.parametrize("name", NAMES)

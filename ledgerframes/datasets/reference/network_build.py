@@ -145,7 +145,9 @@ def traffic_status_table(statuses: Mapping[tuple[str, str], TrafficStatus], obse
 
 
 @decode_boundary()
-def synchronizer_status_table(serial: int, is_backfilled: bool, upgrade: Upgrade | None, observed_at: datetime) -> pa.Table:
+def synchronizer_status_table(
+    serial: int | None, is_backfilled: bool, upgrade: Upgrade | None, observed_at: datetime
+) -> pa.Table:
     """Build the table of one observation of the synchronizer."""
     upgrades = StructColumns.from_structs(Upgrade, [upgrade] if upgrade else [])
     values: dict[str, Any] = {"observed_at": observed_at, "serial": [serial], "is_backfilled": [is_backfilled]}

@@ -175,7 +175,13 @@ SYNCHRONIZER_STATUS = Table(
     key=("observed_at",),
     columns=(
         OBSERVED_AT,
-        Column("serial", INTEGER, "Number of upgrades of the synchronizer.", "docs/facts.md#record-times-per-migration"),
+        Column(
+            "serial",
+            INTEGER,
+            "Number of upgrades of the synchronizer.",
+            "docs/facts.md#record-times-per-migration",
+            missing="if the node reports none",
+        ),
         Column("is_backfilled", FLAG, "Whether the node has all of the history."),
         Column("topology_freeze_time", TIME, "Start of the freeze before the next upgrade.", missing="if none is planned"),
         Column("upgrade_time", TIME, "Time of the next upgrade.", missing="if none is planned"),
