@@ -163,14 +163,15 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         """
         return Request(path={"update_id": update_id}, query=self._encoding(value_encoding))
 
-    @operation("GET /v2/updates/hash/{hash}", returns=Update, since="0.6.1")
+    @operation("GET /v2/updates/hash/{hash}", returns=Update, since="0.6.1", varies_by_host=True)
     def update_by_hash(self, transaction_hash: str, *, value_encoding: ValueEncoding = "compact_json") -> Request:
         """Look up one update by the hash of the transaction that an external party signed.
 
         Raises
         ------
         NotFoundError
-            If the hash is unknown to this host, which another host may know (docs/facts.md#history-operations).
+            If no host that responds knows the hash. The request goes from host to host until one knows it, because a host may
+            not have hashes that others have (docs/facts.md#history-operations).
 
         Notes
         -----

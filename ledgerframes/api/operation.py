@@ -81,6 +81,7 @@ class Operation:
     deprecated: str = ""  # successor of a deprecated or removed operation
     read_only: bool = False  # without an effect, so that it may be sent again
     internal: bool = False  # meant for the network's own nodes, so it may change or disappear
+    varies_by_host: bool = False  # one host may know an id that another one does not
     returns: Any = JSON  # what the body becomes: a struct, Response, bytes, None for an empty body, or any JSON
 
     @property
@@ -137,6 +138,7 @@ class Facts(TypedDict, total=False):
     deprecated: str
     read_only: bool
     internal: bool
+    varies_by_host: bool
 
 
 def declare(route: str, *, returns: Any = JSON, **facts: Unpack[Facts]) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -270,6 +272,7 @@ class Client:
                 retry=retry,
                 endpoint=operation.route,
                 is_json=operation.returns is not bytes,
+                varies_by_host=operation.varies_by_host,
             )
         except NotFoundError as error:
             # Operations with an effect send only their request, and an unknown id does not mean a wrong URL.

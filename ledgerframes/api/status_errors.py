@@ -98,6 +98,11 @@ def is_unknown_route(error: ServiceError) -> bool:
     return UNKNOWN_ROUTE in error.detail or error.detail in ("", WEB_PAGE)
 
 
+def is_unknown_id(error: Exception) -> bool:
+    """Return whether a host has the operation and does not know the id."""
+    return isinstance(error, NotFoundError) and not is_unknown_route(error)
+
+
 def is_absent_operation(error: Exception) -> bool:
     """Return whether a host does not have the operation, and another one may."""
     if not isinstance(error, ServiceError):

@@ -18,7 +18,7 @@ from ledgerframes.api.certificates import CertificateFiles, ssl_context
 from ledgerframes.api.deadlines import BoundedBackend, enforce
 from ledgerframes.api.host_rates import HostRate, HostRates, Waits, end_of_retries, is_pushback, is_retryable, pause, retry_delay
 from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import is_absent_operation, service_error
+from ledgerframes.api.status_errors import is_absent_operation, is_unknown_id, service_error
 from ledgerframes.errors import (
     DecodeError,
     HostUnreachableError,
@@ -116,12 +116,14 @@ class Transport:
         retry: bool = True,
         endpoint: str = "",
         is_json: bool = True,
+        varies_by_host: bool = False,
     ) -> Response:
         """Send a request and return the response.
 
         With `retry`, a transient failure is retried, then the next host is tried. Without it, the request is sent once to the
         first host, and its outcome is unknown after an error. The response has the `endpoint` of the operation, by default that
-        of the request. With `is_json`, a response that is not JSON is a failure of the host.
+        of the request. With `is_json`, a response that is not JSON is a failure of the host. With `varies_by_host`, an id
+        that one host does not know is looked up on the next one.
         """
         options: dict[str, Any] = {"params": query} if query else {}
         if isinstance(body, bytes):
@@ -142,7 +144,9 @@ class Transport:
 
         if not retry:
             return self._noting_refusals(self.urls[0], lambda: send(self.urls[0]))
-        return self.with_failover(lambda url, is_last: self.retry_on_host(url, lambda: send(url), is_last=is_last))
+        return self.with_failover(
+            lambda url, is_last: self.retry_on_host(url, lambda: send(url), is_last=is_last), varies_by_host=varies_by_host
+        )
 
     @contextmanager
     def stream(self, url: str, path: str, headers: Mapping[str, str], limits: BodyLimits) -> Iterator[httpx.Response]:
@@ -160,12 +164,14 @@ class Transport:
         """Send one GET to one host, and return the response with a good or a bad status."""
         return self._send_once(url, "GET", path, {})
 
-    def with_failover(self, call: Callable[[str, bool], T]) -> T:
+    def with_failover(self, call: Callable[[str, bool], T], *, varies_by_host: bool = False) -> T:
         """Call a function with each URL, and whether it is the last, until a call returns.
 
-        Hosts with a longer wait come last, as do those that failed a moment ago.
+        Hosts with a longer wait come last, as do those that failed a moment ago. With `varies_by_host`, an unknown id is the
+        error if any host reports it, because a failure of another host then says less.
         """
         urls = sorted(self.urls, key=self._is_avoided)
+        unknown: Exception | None = None
         for number, url in enumerate(urls, start=1):
             is_last = number == len(urls)
             try:
@@ -175,6 +181,8 @@ class Transport:
             except (TransportError, ServiceError, DecodeError) as error:
                 # The host of another operator may permit, or have, what this one does not (docs/facts.md#authentication).
                 may_be_elsewhere = isinstance(error, PermissionDeniedError) or is_absent_operation(error)
+                if varies_by_host and is_unknown_id(error):
+                    may_be_elsewhere, unknown = True, error
                 if isinstance(error, ServiceError) and not (error.retryable or may_be_elsewhere):
                     raise
                 if not (may_be_elsewhere or is_pushback(error)):
@@ -182,9 +190,9 @@ class Transport:
                 next_host = "none" if is_last else host_of(urls[number])
                 facts = (host_of(url), error.endpoint, type(error).__name__, next_host)
                 logger.warning("host_failed host=%s operation=%s error=%s next_host=%s", *facts)
-                if is_last:
+                if is_last and not unknown:
                     raise
-        raise UsageError("The API has no host. Set its URL in the profile.")
+        raise unknown or UsageError("The API has no host. Set its URL in the profile.")
 
     def _is_avoided(self, url: str) -> bool:
         now, failures = host_rates.clock.now(), self._failures.get(url)

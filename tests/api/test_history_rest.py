@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,16 @@ import pytest
 from answering import Handler, answering
 
 import ledgerframes as lf
+from ledgerframes.api.history import History
+from ledgerframes.api.transport import in_process
 from ledgerframes.errors import BadRequestError, DecodeError, InternalServerError, NotFoundError, UsageError, WrongUrlError
+from ledgerframes.sandbox import Sandbox
 
 
 def network(handler: Handler, **overrides: Any) -> lf.Network:
     transport = httpx.MockTransport(handler)
-    return lf.connect("sandbox", history_url="http://one.invalid/api", transport=transport, requests_per_second=0, **overrides)
+    urls = {"history_url": "http://one.invalid/api", **overrides}
+    return lf.connect("sandbox", transport=transport, requests_per_second=0, **urls)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +121,38 @@ def test_the_serial_of_the_synchronizer() -> None:
     assert (seen[0].method, seen[0].url.path) == ("GET", "/api/v0/active-synchronizer-serial")
     with pytest.raises(NotFoundError):
         network(answering({"error": "none"}, [], 404)).history.synchronizer_serial()
+
+
+@pytest.mark.parametrize("knowing", ["one.invalid", "two.invalid", "none"])
+def test_an_update_is_looked_up_by_hash_on_every_host(knowing: str) -> None:
+    box = Sandbox(events=400, days=1)
+    served, asked = in_process(box.app), []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        if request.url.host != knowing:
+            return httpx.Response(404, json={"error": "Transaction with hash ab not found"})
+        path = request.url.raw_path.decode().removeprefix("/api")
+        return served.handle_request(httpx.Request(request.method, f"{box.history_url}{path}"))
+
+    updates = lf.connect("sandbox", history_url=box.history_url, transport=served, requests_per_second=0).history.updates()
+    transaction_hash = next(update.external_transaction_hash for update in updates if update.external_transaction_hash)
+    history = network(handler, history_url=["http://one.invalid/api", "http://two.invalid/api"]).history
+    if knowing == "none":
+        with pytest.raises(NotFoundError, match="with hash ab not found"):
+            history.update_by_hash(transaction_hash)
+    else:
+        assert history.update_by_hash(transaction_hash).external_transaction_hash == transaction_hash
+    assert asked == ["one.invalid", "two.invalid"][: 1 if knowing == "one.invalid" else 2]
+
+
+@pytest.mark.parametrize("look_up", [lambda it: it.update("ab"), lambda it: it.event("ab")])
+def test_other_ids_are_looked_up_on_one_host(look_up: Callable[[History], Any]) -> None:
+    seen: list[httpx.Request] = []
+    urls = ["http://one.invalid/api", "http://two.invalid/api"]
+    with pytest.raises(NotFoundError):
+        look_up(network(answering({"error": "not found"}, seen, 404), history_url=urls).history)
+    assert [request.url.host for request in seen] == ["one.invalid"]
 
 
 def test_the_base_of_a_wallet_is_not_that_of_the_history() -> None:

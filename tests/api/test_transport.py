@@ -229,6 +229,53 @@ def test_another_host_is_not_asked_about_what_the_first_has_answered() -> None:
     assert asked == ["one.invalid"]
 
 
+UNKNOWN = httpx.Response(404, json={"error": "not found"})
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome"),
+    [
+        ([UNKNOWN, UNKNOWN, httpx.Response(200, json={})], 200),
+        ([UNKNOWN, UNKNOWN, UNKNOWN], 404),
+        ([UNKNOWN, httpx.Response(503), httpx.Response(200, json={})], 200),
+        ([UNKNOWN, httpx.Response(404, text="The requested resource could not be found."), httpx.Response(503)], 404),
+        ([httpx.Response(503), httpx.Response(403, json={"error": "no"}), UNKNOWN], 404),
+        ([httpx.Response(503), httpx.Response(503), httpx.Response(503)], 503),
+    ],
+)
+def test_every_host_is_asked_for_an_id_that_the_hosts_know_in_part(answers: list[httpx.Response], outcome: int) -> None:
+    asked: list[str] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        return next(by_host)
+
+    by_host = iter(answers)
+    sender = transport(handler, ONE, TWO, "http://three.invalid/api", retries=0)
+    try:
+        status = sender.request("GET", "/thing", varies_by_host=True).status
+    except ServiceError as error:
+        status = error.status
+        assert outcome != 404 or error.detail == "not found"
+    assert status == outcome
+    assert asked == ["one.invalid", "two.invalid", "three.invalid"]
+
+
+def test_a_host_that_does_not_know_an_id_stays_the_first() -> None:
+    sender = transport(lambda request: UNKNOWN if request.url.path == "/api/id" else httpx.Response(200, json={}), ONE, TWO)
+    with pytest.raises(NotFoundError):
+        sender.request("GET", "/id", varies_by_host=True)
+    assert sender.request("GET", "/thing").host == "one.invalid"
+
+
+@pytest.mark.parametrize("body", ["", "<html>not here</html>"])
+def test_a_404_without_a_reason_is_no_unknown_id(body: str) -> None:
+    sender = transport(lambda _: httpx.Response(404, text=body), ONE, TWO)
+    with pytest.raises(NotFoundError):
+        sender.request("GET", "/id", varies_by_host=True)
+    assert sender.request_count == 1
+
+
 ABSENT = {
     "unknown route": httpx.Response(404, text="The requested resource could not be found."),
     "not implemented": httpx.Response(501, json={"error": "no"}),
