@@ -9,6 +9,7 @@ from ledgerframes.api.ledger_checks import require_page_size
 from ledgerframes.api.ledger_client import LedgerClient
 from ledgerframes.api.operation import Request, operation
 from ledgerframes.datasets.state.wire import (
+    AuthenticatedUser,
     LedgerEnd,
     PartiesPage,
     PartyDetails,
@@ -16,6 +17,7 @@ from ledgerframes.datasets.state.wire import (
     Synchronizer,
     UserRights,
 )
+from ledgerframes.errors import BadRequestError, NotFoundError, PermissionDeniedError, UsageError, WrongUrlError
 
 __all__ = ["LedgerState"]
 
@@ -178,6 +180,27 @@ class LedgerState(LedgerClient):
         -----
         ``GET /v2/authenticated-user``.
         """
+
+    def acting_parties(self) -> list[str]:
+        """List the parties that the user of the token may act as, by rights of the kind CanActAs.
+
+        Raises
+        ------
+        UsageError
+            If there are none, or the participant does not say which.
+        """
+        try:
+            response = self.send(self.operations["authenticated_user"], Request())
+            rights = self.user_rights(response.decode(AuthenticatedUser).user.id)
+        except WrongUrlError:
+            raise
+        except (BadRequestError, NotFoundError, PermissionDeniedError) as error:
+            reason = f"{error.host} does not say which parties the user of the token may act as"
+            raise UsageError(f"{reason}. Pass parties=.") from error
+        parties = [right.party for right in rights if right.kind == "CanActAs" and right.party]
+        if not parties:
+            raise UsageError("The user of the token may act as no party. Pass parties=.")
+        return parties
 
     @operation("GET /v2/users")
     def users(self, query: Json | None = None) -> Any:

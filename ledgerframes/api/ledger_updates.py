@@ -13,7 +13,7 @@ from ledgerframes.api.ledger_checks import (
     require_text,
     require_texts,
 )
-from ledgerframes.api.ledger_client import LedgerClient
+from ledgerframes.api.ledger_state import LedgerState
 from ledgerframes.api.operation import Request, members, operation
 from ledgerframes.api.response import Response
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
@@ -37,7 +37,7 @@ def _completions(items: list[CompletionItem]) -> list[Completion | OffsetCheckpo
     return [content for content in contents if content is not None]
 
 
-class LedgerUpdates(LedgerClient):
+class LedgerUpdates(LedgerState):
     """Operations on updates and completions."""
 
     # -- updates ------------------------------------------------------------------------------------------------------
@@ -301,15 +301,24 @@ class LedgerUpdates(LedgerClient):
 
         Parameters
         ----------
-        parties, after, limit, idle_ms
+        parties : sequence of str
+            Parties that submitted (default: all that the token may act as).
+        after, limit, idle_ms
             As for :meth:`command_completions`.
         user_id : str, optional
             For participants before ledger API 3.5, by default the token's user.
+
+        Raises
+        ------
+        UsageError
+            If there are no parties before ledger API 3.5, which needs them (docs/facts.md#ledger-operations), and those of
+            :meth:`acting_parties` are unknown.
         """
         try:
             return self.command_completions(parties, after=after, limit=limit, idle_ms=idle_ms)
         except UnsupportedOperationError:
             self._warned.add("user_completions")  # the caller did not choose the deprecated operation
+            parties = parties or self.acting_parties()
             return self.user_completions(parties, user_id=user_id, after=after, limit=limit, idle_ms=idle_ms)
 
     @operation("POST /v2/commands/completion-by-hash", returns=CompletionsByHash, since="3.6", read_only=True)

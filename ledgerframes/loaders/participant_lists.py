@@ -70,6 +70,12 @@ class ParticipantLists(Ledger):
         self.extra_members = net.extra_members
         self.quarantined: list[bytes] = []
         self.additions = Additions()
+        self._acting_parties: list[str] = []
+
+    def acting_parties(self) -> list[str]:
+        """List the parties that the token may act as, looked up once for all lists of a load."""
+        self._acting_parties = self._acting_parties or super().acting_parties()
+        return self._acting_parties
 
     def send(self, operation: Operation, request: Request) -> Response:
         """Send a request of an operation, and put bad items of a list into quarantine."""

@@ -20,6 +20,7 @@ from ledgerframes.datasets.state.wire import Completion, LedgerVersion
 from ledgerframes.errors import (
     BadRequestError,
     CoverageError,
+    DecodeError,
     NotFoundError,
     ServiceUnavailableError,
     UnsupportedOperationError,
@@ -526,6 +527,80 @@ def test_completions_of_an_older_participant_come_from_the_older_operation() -> 
     assert isinstance(found, Completion)
     assert seen[0] == "/v2/commands/command-completions"
     assert seen[-1] == "/v2/commands/completions"
+
+
+USER, RIGHTS = "/v2/authenticated-user", "/v2/users/me/rights"
+
+
+def right(kind: str, **content: str) -> dict[str, Any]:
+    return {"kind": {kind: {"value": content}}}
+
+
+def older_with_rights(user: httpx.Response, rights: list[dict[str, Any]], bodies: list[Any]) -> Ledger:
+    """A participant of version 3.4 whose user has these rights."""
+    contents: dict[str, Any] = {
+        "/v2/version": {"version": "3.4.2"},
+        RIGHTS: {"rights": rights},
+        "/v2/commands/completions": [completion(wrapped=True)],
+    }
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/prefix")
+        if path == "/v2/commands/completions":
+            bodies.append(json.loads(request.content))
+        if path == USER:
+            return user
+        return httpx.Response(200, json=contents[path]) if path in contents else UNKNOWN_ROUTE
+
+    return ledger(handler)
+
+
+ME = httpx.Response(200, json={"user": {"id": "me", "primaryParty": "alice"}})
+RIGHTS_OF_ME = [
+    right("CanReadAs", party="reader"), right("CanActAs", party="alice"), right("ParticipantAdmin"), right("Empty"),
+    right("CanActAs", party="bob"), right("CanExecuteAs", party="carol"),
+]  # fmt: skip
+
+
+def test_completions_of_an_older_participant_are_those_of_the_parties_that_the_user_may_act_as() -> None:
+    bodies: list[Any] = []
+    it = older_with_rights(ME, RIGHTS_OF_ME, bodies)
+    assert it.acting_parties() == ["alice", "bob"]
+    assert len(it.completions(after=3)) == 1
+    assert len(it.completions(["carol"])) == 1
+    assert bodies == [
+        {"parties": ["alice", "bob"], "beginExclusive": 3},
+        {"parties": ["carol"], "beginExclusive": 0},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("user", "rights", "reason"),
+    [
+        (ME, [], "may act as no party"),
+        (ME, [right("CanReadAs", party="alice"), right("ParticipantAdmin")], "may act as no party"),
+        (ME, [right("CanActAs", party="")], "may act as no party"),
+        (httpx.Response(400, json={"code": "INVALID_ARGUMENT", "cause": "no user"}), [], "does not say which parties"),
+        (httpx.Response(403, json={"code": "NA", "cause": "denied"}), [], "does not say which parties"),
+        (UNKNOWN_ROUTE, [], "does not say which parties"),
+    ],
+)
+def test_without_parties_to_act_as_an_older_participant_needs_parties(user: httpx.Response, rights: Any, reason: str) -> None:
+    bodies: list[Any] = []
+    with pytest.raises(UsageError, match=rf"{reason}.*Pass parties="):
+        older_with_rights(user, rights, bodies).completions()
+    assert bodies == []
+
+
+@pytest.mark.parametrize("content", [{}, {"user": {}}, {"user": {"id": 5}}, []])
+def test_a_malformed_user_is_no_user_without_rights(content: Any) -> None:
+    with pytest.raises(DecodeError, match="authenticated-user"):
+        older_with_rights(httpx.Response(200, json=content), RIGHTS_OF_ME, []).completions()
+
+
+def test_a_wrong_url_is_no_user_without_rights() -> None:
+    with pytest.raises(WrongUrlError, match="is not the base URL"):
+        ledger(lambda _: UNKNOWN_ROUTE).acting_parties()
 
 
 def test_dars_are_sent_as_bytes() -> None:

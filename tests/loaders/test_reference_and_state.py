@@ -10,10 +10,12 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.api.response import Response
 from ledgerframes.api.transport import in_process
 from ledgerframes.datasets import TABLES, Table
 from ledgerframes.datasets.events.build import event_tables
-from ledgerframes.errors import BadRequestError, DecodeError
+from ledgerframes.errors import BadRequestError, DecodeError, UsageError
+from ledgerframes.loaders import state
 from ledgerframes.sandbox import Sandbox
 
 WORLD = {"events": 600, "days": 1}
@@ -151,6 +153,48 @@ def test_state_has_its_declared_columns_and_keys(tmp_path: Path, name: str) -> N
     assert len(frame)
     assert frame.dtypes.map(str).to_dict() == {column.name: column.pandas_dtype for column in table_of(name).columns}
     assert not frame.duplicated(list(table_of(name).key)).any()
+
+
+def test_completions_of_an_older_participant_need_no_parties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "LIST_SIZE", 2)
+    box = Sandbox(**WORLD, ledger_version="3.4")
+    seen: list[str] = []
+    net = connect(tmp_path, box)
+    send = net.ledger.transport.request
+
+    def note(method: str, path: str, **options: Any) -> Response:
+        seen.append(path)
+        return send(method, path, **options)
+
+    net.ledger.transport.request = note  # type: ignore[method-assign]
+    submitters = net.ledger.acting_parties()
+    assert submitters == [box.users.main.party]
+    seen.clear()
+    frame = lf.load_completions(net)
+    assert seen.count("/v2/commands/completions") > 2
+    assert seen.count("/v2/authenticated-user") == 1
+    pd.testing.assert_frame_equal(frame, lf.load_completions(net, parties=submitters))
+    assert set(frame["act_as"].explode()) == set(submitters)
+    newer = connect(tmp_path, Sandbox(**WORLD, ledger_version="3.5"))
+    assert lf.load_completions(newer, parties=submitters)["command_id"].tolist() == frame["command_id"].tolist()
+
+
+def test_completions_of_an_older_participant_without_rights_need_parties(tmp_path: Path) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        contents = {
+            "/v2/version": {"version": "3.4.1"},
+            "/v2/authenticated-user": {"user": {"id": "me"}},
+            "/v2/users/me/rights": {"rights": []},
+            "/v2/parties/participant-id": {"participantId": "p"},
+        }
+        if request.url.path in contents:
+            return httpx.Response(200, json=contents[request.url.path])
+        return httpx.Response(404, text="The requested resource could not be found.")
+
+    urls = {"history_url": "http://one.invalid", "ledger_url": "http://one.invalid"}
+    net = lf.connect("sandbox", transport=httpx.MockTransport(answer), store=tmp_path, **urls)
+    with pytest.raises(UsageError, match=r"may act as no party\. Pass parties="):
+        lf.load_completions(net)
 
 
 EMPTY = {

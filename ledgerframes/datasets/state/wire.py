@@ -184,6 +184,18 @@ class ActiveContractsPage(LedgerStruct):
     next_page_token: str | None = None
 
 
+class User(LedgerStruct):
+    """A user of a participant."""
+
+    id: str
+
+
+class AuthenticatedUser(LedgerStruct):
+    """Response with the user of the token."""
+
+    user: User
+
+
 class Right(Wire):
     """A right of a user, with its kind, such as ``CanReadAs``, and its party if it has one."""
 
