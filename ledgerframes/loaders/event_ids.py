@@ -19,7 +19,7 @@ from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.datasets.registry import EVENTS_BY_ID
-from ledgerframes.errors import DecodeError, NotFoundError, UsageError, WrongUrlError
+from ledgerframes.errors import DecodeError, NotFoundError, ServiceError, TransportError, UsageError, WrongUrlError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.bad_items import BadItem, OnBadItem, find_errors, settle
 from ledgerframes.loaders.buffering import NO_TIMEOUT
@@ -32,6 +32,7 @@ from ledgerframes.values.extents import IdSet, microseconds
 logger = logging.getLogger("ledgerframes")
 
 IDS_PER_CHUNK = 500
+REJECTED = "VERDICT_RESULT_REJECTED"
 
 Ids = tuple[str, ...]
 
@@ -42,6 +43,35 @@ class MissingIds:
 
     unknown: Ids
     bad: Ids
+
+
+@dataclass(frozen=True)
+class Finality:
+    """When an event cannot change any more."""
+
+    cutoff: int  # microseconds
+    complete_host: str  # that has all of the history, or ""
+
+    def is_final(self, event: Event, host: str) -> bool:
+        """Return whether nothing more can arrive of an event.
+
+        A service that is still loading its history returns a part of an event without a warning
+        (docs/facts.md#history-not-ready), so an event needs verdict and traffic. An accepted one without an update is private,
+        or its update has not arrived yet.
+        """
+        verdict = event.verdict
+        if verdict is None or event.traffic_summary is None or position_of(event)[1] >= self.cutoff:
+            return False
+        return event.update is not None or verdict.verdict_result == REJECTED or host == self.complete_host
+
+
+def find_complete_host(net: Network) -> str:
+    """Return the host that says that it has all of the history, or "" if it does not say so."""
+    try:
+        return net.history.transport.last_host if net.history.is_backfilled() else ""
+    except (ServiceError, TransportError, DecodeError) as error:
+        logger.info("history_completeness_unknown network=%s error=%s", net.name, error)
+        return ""
 
 
 def parse_update_ids(update_ids: Iterable[str]) -> list[str]:
@@ -98,7 +128,9 @@ class EventIdLoader(Loader[Ids]):
     def reader(self) -> Reader[Ids]:
         """Function that looks up the ids of one chunk."""
         cutoff = self.net.now() - timedelta(minutes=self.net.settings.limits.provisional_minutes)
-        return functools.partial(_fetch_ids, self.net, self.id_source, microseconds(cutoff), self.on_bad_item)
+        # Before the lookups: a host that completes its history during them may have returned a part.
+        finality = Finality(microseconds(cutoff), find_complete_host(self.net))
+        return functools.partial(_fetch_ids, self.net, self.id_source, finality, self.on_bad_item)
 
     def commit(self, item: MissingIds) -> None:
         """Remember ids that cannot be stored."""
@@ -131,7 +163,7 @@ class EventIdLoader(Loader[Ids]):
 
 
 def _fetch_ids(
-    net: Network, id_source: str, cutoff: int, on_bad_item: OnBadItem, chunk: Ids, context: ChunkContext
+    net: Network, id_source: str, finality: Finality, on_bad_item: OnBadItem, chunk: Ids, context: ChunkContext
 ) -> Iterator[ChunkResult]:
     """Yield the events with these ids, then raise the first error of an event or a lookup."""
     history, stop = net.history, threading.Event()  # created once here, or else by each thread
@@ -149,15 +181,15 @@ def _fetch_ids(
 
     def check(some: Sequence[tuple[str, Response]]) -> None:
         with decode_boundary(some[0][1].endpoint, update_id=some[0][0]):
-            _batches(some, id_source, cutoff)
+            _batches(some, id_source, finality)
 
     bad: dict[str, BadItem] = {}
     try:
-        batches = _batches(responses, id_source, cutoff)
+        batches = _batches(responses, id_source, finality)
     except DecodeError:
         errors = find_errors(responses, check)
         bad = {responses[number][0]: BadItem(responses[number][1].body, error) for number, error in errors.items()}
-        batches = _batches([item for item in responses if item[0] not in bad], id_source, cutoff)
+        batches = _batches([item for item in responses if item[0] not in bad], id_source, finality)
     yield from batches
     yield MissingIds(tuple(update_id for update_id, result in results.items() if result is None), tuple(bad))
     settle(net, bad.values(), on_bad_item, context.report.additions)
@@ -185,17 +217,12 @@ def _fetch_event(history: History, update_id: str) -> Response | None:
         return None
 
 
-def _batches(responses: Sequence[tuple[str, Response]], id_source: str, cutoff: int) -> list[Batch]:
-    """Return the events in responses, as final if nothing more can arrive.
-
-    A service that is still loading its history returns a part of an event without a warning (docs/facts.md#history-not-ready),
-    so only an event with verdict and traffic is final.
-    """
+def _batches(responses: Sequence[tuple[str, Response]], id_source: str, finality: Finality) -> list[Batch]:
+    """Return the events in responses, as final if nothing more can arrive."""
     groups: dict[tuple[bool, str], list[Event]] = {}
     for update_id, response in responses:
         event = _decode_event(response, update_id)
-        is_whole = event.verdict is not None and event.traffic_summary is not None
-        groups.setdefault((is_whole and position_of(event)[1] < cutoff, response.host), []).append(event)
+        groups.setdefault((finality.is_final(event, response.host), response.host), []).append(event)
     return [
         Batch(IdSet(frozenset(header_of(event)[2] for event in events)), event_tables(events, id_source), host, final=final)
         for (final, host), events in groups.items()

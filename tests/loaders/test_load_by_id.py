@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from equality import assert_equal, every_table
 import ledgerframes as lf
 from ledgerframes.datasets import TABLES
 from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, ServiceUnavailableError, UsageError
+from ledgerframes.loaders import event_ids
 from ledgerframes.sandbox import Faults
 
 WHOLE = {"since": "2026-11-08", "until": "2026-11-09T06:00:00Z"}
@@ -85,7 +87,7 @@ def test_young_ids_are_asked_again(tmp_path: Path, listed: lf.Frames) -> None:
     assert set(first.coverage["status"]) == {"provisional"}
     again = connect(tmp_path)
     assert len(lf.load_events(again, update_ids=young).verdicts) == 2
-    assert again.request_count == 2
+    assert again.request_count == 3, "one for each id, and one for the completeness of the host"
 
 
 def test_no_ids_give_every_table_empty(tmp_path: Path) -> None:
@@ -172,3 +174,116 @@ def test_the_answer_must_be_about_the_id_asked_for(tmp_path: Path, fixtures: Pat
     net = served(tmp_path, httpx.Response(200, content=(fixtures / "v0_event_rejected_verdict_only.json").read_bytes()))
     with pytest.raises(DecodeError, match="for 1220aa"):
         lf.load_events(net, update_ids=["1220aa"])
+
+
+# -- hosts that are still loading their history -----------------------------------------------------------------------
+
+BACKFILLING = "/v0/backfilling/status"
+COMPLETE, INCOMPLETE = httpx.Response(200, json={"complete": True}), httpx.Response(200, json={"complete": False})
+TRAFFIC = {"total_traffic_cost": 5, "envelope_traffic_summaries": []}
+
+
+def event(fixtures: Path, name: str, **parts: Any) -> dict[str, Any]:
+    """An event of years ago whose traffic is known."""
+    content = json.loads((fixtures / f"v0_event_{name}.json").read_text())
+    return {**content, "traffic_summary": TRAFFIC, **parts}
+
+
+def backfilling(
+    store: Path,
+    events: list[dict[str, Any]],
+    status: httpx.Response,
+    seen: list[httpx.Request],
+    hosts: tuple[str, ...] = ("one",),
+) -> lf.Network:
+    """A network of hosts that serve these events, and return this status of their history."""
+    contents = {f"/v0/events/{each['verdict']['update_id']}": each for each in events}
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        if request.url.path == BACKFILLING:
+            return status
+        if request.url.host == "one.invalid" and len(hosts) > 1:
+            return httpx.Response(503)
+        content = contents.get(request.url.path)
+        return httpx.Response(404, json={"error": "not found"}) if content is None else httpx.Response(200, json=content)
+
+    urls = [f"http://{host}.invalid" for host in hosts]
+    transport = httpx.MockTransport(handler)
+    return lf.connect("sandbox", history_url=urls, transport=transport, store=store, retries=0, requests_per_second=0)
+
+
+def statuses(frames: lf.Frames) -> set[str]:
+    return set(frames.coverage["status"])
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        INCOMPLETE,
+        httpx.Response(403, json={"error": "internal to the network"}),
+        httpx.Response(404, text="The requested resource could not be found."),
+        httpx.Response(404, json={"error": "unknown"}),
+        httpx.Response(500, json={"error": "internal"}),
+        httpx.Response(200, json={}),
+        httpx.Response(200, json={"complete": None}),
+        httpx.Response(200, text="<html>not here</html>"),
+    ],
+)
+def test_an_update_that_arrives_later_is_found(tmp_path: Path, fixtures: Path, status: httpx.Response) -> None:
+    whole = event(fixtures, "accepted_with_subviews")
+    ids, seen = [whole["verdict"]["update_id"]], list[httpx.Request]()
+    first = lf.load_events(backfilling(tmp_path, [{**whole, "update": None}], status, seen), update_ids=ids)
+    assert (len(first.verdicts), len(first.updates), statuses(first)) == (1, 0, {"provisional"})
+    then = lf.load_events(backfilling(tmp_path, [whole], status, seen), update_ids=ids)
+    assert (len(then.updates), statuses(then)) == (1, {"final"})
+    seen.clear()
+    lf.load_events(backfilling(tmp_path, [whole], status, seen), update_ids=ids)
+    assert not seen
+
+
+def test_a_private_event_is_final_on_a_host_with_all_of_the_history(
+    tmp_path: Path, fixtures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_ids, "IDS_PER_CHUNK", 1)
+    whole = event(fixtures, "accepted_with_subviews", update=None)
+    private = event(fixtures, "accepted_private_verdict_only")
+    ids, seen = [each["verdict"]["update_id"] for each in (whole, private)], list[httpx.Request]()
+    net = backfilling(tmp_path, [whole, private], COMPLETE, seen)
+    assert statuses(lf.load_events(net, update_ids=ids)) == {"final"}
+    assert [request.url.path for request in seen].count(BACKFILLING) == 1, "once, and not for each chunk"
+    seen.clear()
+    assert statuses(lf.load_events(net, update_ids=ids)) == {"final"}
+    assert not seen
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [("VERDICT_RESULT_REJECTED", "final"), ("VERDICT_RESULT_UNSPECIFIED", "provisional"), ("NEW", "provisional")],
+)
+def test_only_a_rejected_request_certainly_has_no_update(tmp_path: Path, fixtures: Path, result: str, expected: str) -> None:
+    rejected = event(fixtures, "rejected_verdict_only")
+    rejected["verdict"]["verdict_result"] = result
+    net = backfilling(tmp_path, [rejected], INCOMPLETE, [])
+    assert statuses(lf.load_events(net, update_ids=[rejected["verdict"]["update_id"]])) == {expected}
+
+
+def test_the_completeness_of_one_host_says_nothing_about_another(tmp_path: Path, fixtures: Path) -> None:
+    private = event(fixtures, "accepted_private_verdict_only")
+    ids, seen = [private["verdict"]["update_id"]], list[httpx.Request]()
+    net = backfilling(tmp_path, [private], COMPLETE, seen, hosts=("one", "two"))
+    frames = lf.load_events(net, update_ids=ids)
+    assert [request.url.host for request in seen] == ["one.invalid", "one.invalid", "two.invalid"]
+    assert statuses(frames) == {"provisional"}
+
+
+def test_a_host_with_all_of_the_history_may_still_not_know_the_traffic(tmp_path: Path, fixtures: Path) -> None:
+    whole = event(fixtures, "accepted_with_subviews", traffic_summary=None)
+    net = backfilling(tmp_path, [whole], COMPLETE, [])
+    assert statuses(lf.load_events(net, update_ids=[whole["verdict"]["update_id"]])) == {"provisional"}
+
+
+def test_without_ids_to_look_up_nothing_is_sent(tmp_path: Path) -> None:
+    seen: list[httpx.Request] = []
+    assert lf.load_events(backfilling(tmp_path, [], COMPLETE, seen), update_ids=[]).verdicts.empty
+    assert not seen
