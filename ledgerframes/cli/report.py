@@ -226,10 +226,14 @@ def _format_reports(reports: list[dict[str, Any]]) -> str:
 
 
 def _format_run(document: dict[str, Any]) -> str:
+    from ledgerframes.statistics import printing
+
     latest = document["latest"] if document["is_latest"] else f"{document['latest']} (still shows a newer window)"
     rules = [("rule", reason) for reason in document["broken_rules"]]
     status = "unchanged since the last run, and reused" if document["reused"] else "published"
-    pairs = [("report", document["report"]), ("status", status), ("page", document["page_path"]), ("latest", latest)]
+    final = f"{printing.share(document['run']['coverage']['final'])} of the window"
+    pairs = [("report", document["report"]), ("network", document["run"]["network"]), ("final", final), ("status", status)]
+    pairs += [("page", document["page_path"]), ("latest", latest)]
     lines = output.format_pairs([*pairs, *rules]).split("\n")
     return "\n".join(output.color(line, "failed" if line.startswith("rule ") else "") for line in lines)
 

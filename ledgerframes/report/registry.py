@@ -43,7 +43,12 @@ PRICES: dict[str, Any] = {
 }
 MARKET: dict[str, Any] = {"market": (str, Field(default="", description="market price of the coin, such as 0.15 USD/coin"))}
 RUNWAY: dict[str, Any] = {
-    "participant": (str, Field(default="", description="participant of the runway (default: the one with the highest cost)")),
+    "participant": (
+        str,
+        Field(
+            default="", description="full id of your participant, for its cost and balance (default: that with the highest cost)"
+        ),
+    ),
     "balance": (int, Field(default=0, ge=0, description="its traffic balance at the end of the window, in bytes")),
 }
 BUDGETS: dict[str, Any] = {

@@ -27,6 +27,9 @@ class Serving(NamedTuple):
     host: str
 
 
+RUN = {"network": "devnet", "coverage": {"final": 0.243}}
+
+
 @pytest.fixture(autouse=True)
 def restored_log_handlers() -> Iterator[None]:
     """Remove the log handlers of a command after the test."""
@@ -62,7 +65,7 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
             if error:
                 raise error
             page = Path("r/key/index.html")
-            return ReportResult(name, "key", page.parent, page, Path("r/latest"), False, {"rows": 1}, broken_rules=broken_rules)
+            return ReportResult(name, "key", page.parent, page, Path("r/latest"), False, RUN, broken_rules=broken_rules)
 
         monkeypatch.setattr("ledgerframes.report.run_report", run_report)
         return passed

@@ -53,7 +53,7 @@ OVERHEAD = declare.Figure(
         declare.share("Share of the total cost of the requests."),
         declare.integer(
             "confirmers_per_view",
-            f"Parties that can confirm the envelope with the most of them, as the median of requests. {needs(50)}",
+            f"Most parties that can confirm one envelope, as the median of requests. {needs(50)}",
             "parties",
             measure=Percentile("CASE WHEN is_known THEN confirmers END", 50),
         ),
@@ -136,8 +136,8 @@ def overhead(
         - ``traffic_cost`` (Int64, bytes): Cost of these envelopes. The unassigned cost is the total of the requests minus that
           of all envelopes.
         - ``share`` (float64, share of 1): Share of the total cost of the requests.
-        - ``confirmers_per_view`` (Int64, parties): Parties that can confirm the envelope with the most of them, as the median
-          of requests. Missing below 6 requests, or below min_requests=.
+        - ``confirmers_per_view`` (Int64, parties): Most parties that can confirm one envelope, as the median of requests.
+          Missing below 6 requests, or below min_requests=.
         - ``same_confirmers_envelopes`` (Int64, envelopes): Envelopes with the same confirmers as a larger one of their request.
           Missing for the other kinds.
         - ``same_confirmers_cost`` (Int64, bytes): Cost of these envelopes. Missing for the other kinds.

@@ -288,12 +288,13 @@ def _require_coverage(frames: Frames, every: str | None, min_coverage: float) ->
     if not len(positions_below):
         return
     starts = periods.keys.get("period_start")
-    names = ["the window"] if starts is None else [f"{start:%Y-%m-%d %H:%M}" for start in starts.iloc[positions_below]]
+    times = [] if starts is None else [f"{start:%Y-%m-%d %H:%M}" for start in starts.iloc[positions_below]]
+    name = f"the period from {times[0]}" if times else "the window"
     lowest = printing.share(float(coverage[positions_below[0]]))
     raise CoverageError(
-        f"Cannot bill {names[0]} because the cost of only {lowest} of its requests is known. "
+        f"Cannot bill {name} because the cost of only {lowest} of its requests in these frames is known. "
         "Choose another window, or pass a lower min_coverage=.",
-        missing=tuple(names),
+        missing=tuple(times) or ("the window",),
     )
 
 
@@ -335,7 +336,7 @@ def _require_no_shared_requests(call: Call, noun: str) -> None:
     select = f"SELECT count(DISTINCT update_id) AS shared\nFROM {call.grouping.rows.name}\nWHERE part_count > 1"
     number = int(run(call.frames, Query(select, (call.grouping.rows,), call.parameters))["shared"].iloc[0])
     if number:
-        raise UsageError(f"Several {noun} share {number:,} requests. Pass split= 'equal', 'first' or 'whole'.")
+        raise UsageError(f"Several {noun} share {number:,} requests. Pass split='equal', 'first' or 'whole'.")
 
 
 def _digests(call: Call, line_count: int) -> pd.Series:
