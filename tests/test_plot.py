@@ -786,6 +786,12 @@ def test_a_curve_with_an_unknown_share_says_no_share_of_the_largest_party():
     assert not any(" has " in text for text in texts_of(plot(frame, picture="activity.lorenz")))
 
 
+def test_the_curve_of_parties_is_named_where_shares_are_missing() -> None:
+    frame = result("activity.lorenz")(24)
+    every_second = frame.assign(cumulative_share=frame["cumulative_share"].where(frame.index % 2 == 0))
+    assert "activity" in texts_of(plot(every_second, picture="activity.lorenz"))
+
+
 def test_one_observation_of_votes_has_the_day_around_it():
     ax = plot(result("votes.price")(1), picture="votes.price")
     first, last = ax.get_xlim()

@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 SHEETS = OUT / "sheets"
 WIDTH = 1_280
+ERROR = "<p style='color:red'>"
 STYLE = """<style>
 body { margin: 8px; background: #fff; color: #23272d; font: 12px sans-serif; display: grid;
 grid-template-columns: repeat(3, 1fr); gap: 12px; } figure { margin: 0; border: 1px solid #8884; padding: 6px; }
@@ -111,20 +112,25 @@ CASES: dict[str, tuple[int, Callable[[Frame], Frame]]] = {
 
 
 def main(names: list[str]) -> int:
-    """Write the sheets of all cases or of some, and take pictures of them."""
+    """Write the sheets of all cases or of some, and take pictures of them.
+
+    The result is 1 if a picture cannot be drawn.
+    """
     SHEETS.mkdir(parents=True, exist_ok=True)
+    has_errors = False
     for case in names or CASES:
-        page = SHEETS / f"{case}.html"
-        page.write_text(sheet(case), encoding="utf-8")
+        page, text = SHEETS / f"{case}.html", sheet(case)
+        page.write_text(text, encoding="utf-8")
+        has_errors |= ERROR in text
         try:
             chromium = find_chromium()
         except UsageError:
             print("Chromium is not installed: no pictures of the sheets.")
-            return 0
+            return int(has_errors)
         for scheme in SCHEMES:
             take(chromium, page, SHEETS / f"{case}-{scheme}", WIDTH, scheme)
-        print(f"{case}: {page}", flush=True)
-    return 0
+        print(f"{case}: {page}{': a picture cannot be drawn' if ERROR in text else ''}", flush=True)
+    return int(has_errors)
 
 
 def sheet(case: str) -> str:
@@ -143,7 +149,7 @@ def cell(picture: str, make: Callable[[int], Frame], case: str) -> str:
     except UsageError as error:
         return f"<p>Refused: {escape_html(str(error))}</p>"
     except Exception as error:
-        return f"<p style='color:red'>{type(error).__name__}: {escape_html(str(error))}</p>"
+        return f"{ERROR}{type(error).__name__}: {escape_html(str(error))}</p>"
     finally:
         plt.close("all")
     if "text/html" in data:

@@ -220,7 +220,8 @@ def _is_series(ax: Axes, line: Line2D) -> bool:
 
 def _of_line(line: Line2D) -> Series:
     x, y = (np.asarray(data, dtype=np.float64) for data in line.get_data(orig=False))
-    return Series(_name(line), x, y, is_connected=line.get_linestyle() not in NO_MARKERS)
+    is_known = np.isfinite(x)
+    return Series(_name(line), x[is_known], y[is_known], is_connected=line.get_linestyle() not in NO_MARKERS)
 
 
 def _of_area(area: StepPatch) -> Series:

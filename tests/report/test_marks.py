@@ -146,6 +146,12 @@ def test_a_position_that_is_no_time_has_the_name_of_its_axis(ax: Axes) -> None:
     assert texts(ax)[0] == "Mining round 41200 to 41209: 1 coin"
 
 
+def test_a_point_without_a_position_has_no_mark(ax: Axes) -> None:
+    ax.plot([0.0, float("nan"), 1.0], [1.0, 2.0, 3.0], label="share")
+    ax.set_xlabel("Parties")
+    assert texts(ax) == ["Parties 0\nshare: 1", "Parties 1\nshare: 3"]
+
+
 def test_a_point_between_two_quantities_has_both(ax: Axes) -> None:
     ax.plot([1, 2], [3, 4], "o", label="matched")
     ax.plot([0, 5], [0, 5], "--", label="equal")
