@@ -11,7 +11,7 @@ import pandas as pd
 from ledgerframes.analysis import activity, cost, state
 from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.cost.anatomy_rows import at_time_of, known_cost, read_rows
-from ledgerframes.analysis.requests import REJECTED
+from ledgerframes.datasets.events.wire import REJECTED
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.texts.control_characters import escape_html

@@ -1,4 +1,4 @@
-"""Verdict results, and checks of the population of frames.
+"""Checks of the population of frames.
 
 A request is an update id with a verdict, an update or a traffic summary. History older than the verdicts has updates only.
 Such a request counts, with a missing submitter, outcome and latency. It does not count as accepted: the rejected requests of
@@ -10,8 +10,6 @@ from __future__ import annotations
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
-ACCEPTED = "VERDICT_RESULT_ACCEPTED"
-REJECTED = "VERDICT_RESULT_REJECTED"
 PARTICIPANT_PREFIX = "PAR::"  # some fields put it before the id of a participant (docs/facts.md#identifiers)
 
 # -- population ---------------------------------------------------------------------------------------------------------

@@ -9,13 +9,14 @@ from ledgerframes.datasets.templates import COIN_RULES, TRANSFER_PREAPPROVAL
 from ledgerframes.engine.amounts import columns_of, exact, member, members, whole
 from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COINS, COUPONS, KIND
 from ledgerframes.engine.keys import key_of
-from ledgerframes.engine.literals import array_of, one_of
+from ledgerframes.engine.literals import array_of, one_of, quoted
 from ledgerframes.engine.nodes import NODE_NAMES, nodes_of
 from ledgerframes.engine.relation import Relation
 
 WITH_SUMMARIES = one_of([COIN_RULES, TRANSFER_PREAPPROVAL])
 EXPIRIES = one_of(["Coin_Expire", "Coin_ExpireV2", "LockedCoin_ExpireCoin", "LockedCoin_ExpireCoinV2"])
 CLAIMS = one_of(["CoinRules_ClaimExpiredRewards", "CoinRules_ClaimExpiredRewardsV2", "DsoRules_ClaimExpiredRewards"])
+UNHIDE = "CoinRules_UnhideRewardCouponsV2"  # archives coupons and creates them again
 NAME_PAYMENTS = ("AnsRules_CollectInitialEntryPayment", "AnsRules_CollectEntryRenewalPayment")
 
 OF_RESULTS = {
@@ -47,7 +48,7 @@ NAMES_OF_EXERCISES = Relation(
             template IN {WITH_SUMMARIES} AS is_of_rules,
             choice IN {EXPIRIES} AS is_expiry,
             choice IN {CLAIMS} OR choice IN {one_of(NAME_PAYMENTS)} OR choice IN (
-                'ProcessRewardsV2_ProcessBatch', 'CoinRules_MergeMemberTrafficContracts', 'CoinRules_UnhideRewardCouponsV2'
+                'ProcessRewardsV2_ProcessBatch', 'CoinRules_MergeMemberTrafficContracts', {quoted(UNHIDE)}
             ) AS changes_meaning,
             CASE
                 WHEN choice = 'CoinRules_Mint' THEN 'minted_other'

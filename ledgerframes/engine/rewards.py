@@ -11,7 +11,7 @@ from ledgerframes.datasets.templates import (
     REWARD_COUPON,
 )
 from ledgerframes.engine.amounts import amount_of, member, members
-from ledgerframes.engine.coin_exercises import CLAIMS
+from ledgerframes.engine.coin_exercises import CLAIMS, UNHIDE
 from ledgerframes.engine.literals import one_of, quoted
 from ledgerframes.engine.nodes import CREATED_AND_OLDER, OLDER_CONTRACTS, exercises_in, nodes_of, payloads_above
 from ledgerframes.engine.relation import Relation
@@ -29,7 +29,6 @@ PUBLISHED_WEIGHTS = Relation(
 )
 STEP = "migration_id, record_time, update_id, event_id, parent_event_id, node_index, contract_id, template, choice"
 PROCESSES = one_of(["CoinRules_StartProcessingRewardsV2", "ProcessRewardsV2_ProcessBatch"])
-UNHIDE = "CoinRules_UnhideRewardCouponsV2"
 CONTENT = {"party": "$.provider", "round": "$.round.number", "amount": "$.amount", "kind": "$.kind"}
 OF_RULES = one_of([COIN_RULES, DSO_RULES])
 OF_STEPS = one_of([COIN_RULES, DSO_RULES, PROCESS_REWARDS])

@@ -17,7 +17,7 @@ from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import is_unknown_route
 from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.events.build import event_tables
-from ledgerframes.datasets.events.wire import Event, header_of
+from ledgerframes.datasets.events.wire import REJECTED, Event, header_of
 from ledgerframes.datasets.registry import EVENTS_BY_ID
 from ledgerframes.errors import DecodeError, NotFoundError, ServiceError, TransportError, UsageError, WrongUrlError
 from ledgerframes.frames import Frames
@@ -32,7 +32,6 @@ from ledgerframes.values.extents import IdSet, microseconds
 logger = logging.getLogger("ledgerframes")
 
 IDS_PER_CHUNK = 500
-REJECTED = "VERDICT_RESULT_REJECTED"
 
 Ids = tuple[str, ...]
 

@@ -165,7 +165,7 @@ class _UpdateBuffer:
         self._uncertain += [bad.extent for bad in bad_items if bad.extent]
         if any(table.num_rows for table in tables.values()):
             self._pages.append(tables)
-        self.bytes += sum(table.nbytes for table in tables.values())
+            self.bytes += sum(table.nbytes for table in tables.values())
         return (self.known.stop - self.known.start) - (before.stop - before.start)
 
     def add_rest(self) -> int:

@@ -11,10 +11,10 @@ import pandas as pd
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.figures import TIME
 from ledgerframes.analysis.groups import Flags, is_true, microseconds
-from ledgerframes.analysis.requests import REJECTED
 from ledgerframes.analysis.result_frame import WINDOW
 from ledgerframes.analysis.verdict.empty_results import NO_VERDICT
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
+from ledgerframes.datasets.events.wire import REJECTED
 from ledgerframes.engine.requests import NEAR_TIMEOUT, TIMEOUT
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r

@@ -38,8 +38,7 @@ def is_integer(value: object) -> TypeGuard[int]:
 
 def is_number(value: object, low: float, high: float) -> bool:
     """Return whether a value is a number of Python or NumPy in these bounds."""
-    is_real = is_integer(value) or isinstance(value, float | np.floating)
-    return is_real and low <= value <= high  # type: ignore[operator]
+    return (is_integer(value) or isinstance(value, float | np.floating)) and bool(low <= value <= high)
 
 
 def require_share(name: str, value: object) -> None:

@@ -551,3 +551,5 @@ def test_a_participant_without_rejections_is_not_asked_about_them() -> None:
     assert most_excess(frames, **times) == ("fewer", 1, 10, -9.0)
     step = next_step_of(SimpleNamespace(subject="day", what="rejection rate", **times), frames)
     assert step == "Ask participant fewer why 1 of its 10 decided requests was rejected."
+    accepted = frames_of([replace(event, result="ACCEPTED") for event in day] + rest, window=frames.window)
+    assert most_excess(accepted, **times) == ("fewer", 0, 10, -10.0)

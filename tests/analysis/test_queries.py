@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -429,6 +430,9 @@ def test_a_query_is_refused_where_its_figure_is(sandbox_history: Frames) -> None
         ({"merge_views": 5}, "merge_views= must be"),
         ({"merge_views": ["abc"]}, "merge_views= must be"),
         ({"merge_views": [("a", 1)]}, "merge_views= must be"),
+        ({"merge_views": np.array([["a", "b"]])}, "merge_views= must be"),
+        ({"merge_views": pd.DataFrame({"a": ["b"]})}, "merge_views= must be"),
+        ({"confirmers": "informees", "every": np.array(["round"])}, "every= must be 'round'"),
         ({"merge_views": [("no", "root")]}, "must name a root"),
     ],
 )

@@ -186,14 +186,16 @@ def _check(
     frames: Frames, featured: object, factors: object, merge_views: object, confirmers: object, every: object
 ) -> str | list[tuple[str, str]] | None:
     """Return the choices whose views are merged, after checks of the change."""
-    if every is not None and every != "round":
+    if every is not None and not is_choice(every, ("round",)):
         raise UsageError(f"every= must be 'round' or None, got {every!r}.")
     if not is_choice(confirmers, CONFIRMERS_BY_NAME):
         raise UsageError(f"Unknown confirmers={confirmers!r}. Choose from {', '.join(map(repr, CONFIRMERS_BY_NAME))}.")
     if featured is None and factors is None and merge_views is None and confirmers == "quorums":
         raise UsageError("Pass featured=, factors=, merge_views= or confirmers='informees'.")
-    if merge_views is None or merge_views == SAME_CONFIRMERS:
-        return merge_views
+    if merge_views is None:
+        return None
+    if is_choice(merge_views, (SAME_CONFIRMERS,)):
+        return SAME_CONFIRMERS
     pairs = _pairs(merge_views)
     _require_root(frames, pairs)
     return pairs

@@ -17,6 +17,7 @@ from ledgerframes.analysis.groups import microseconds
 from ledgerframes.analysis.state.payloads import member
 from ledgerframes.datasets.templates import REWARD_COUPON
 from ledgerframes.engine import Query, Relation
+from ledgerframes.engine.coin_exercises import UNHIDE
 from ledgerframes.engine.coupons import PARENTS
 from ledgerframes.engine.literals import quoted
 from ledgerframes.engine.nodes import CONTRACTS, NODES, exercises, nodes_of, payloads_above
@@ -321,7 +322,7 @@ def _unassigned_rows(network: Network, plans: Plans) -> list[dict[str, Any]]:
 
 def _unassigned_query(network: Network) -> Query:
     """Return the query of coupons that were archived without ever being assigned."""
-    select = """
+    select = f"""
 SELECT
     epoch_us(archived.record_time) AS time,
     archived.create_arguments,
@@ -330,6 +331,6 @@ FROM archivals_of_coupons AS archived
 LEFT JOIN parents USING (update_id, node_index)
 ANTI JOIN assigned_coupons ON assigned_coupons.coupon_id = archived.contract_id
 -- A coupon that is created again has not ended.
-WHERE parent_choice IS DISTINCT FROM 'CoinRules_UnhideRewardCouponsV2'
+WHERE parent_choice IS DISTINCT FROM {quoted(UNHIDE)}
 ORDER BY archived.migration_id, archived.record_time, archived.update_id, archived.node_index"""
     return network.query(select, ARCHIVALS, PARENTS, ASSIGNED_COUPONS)

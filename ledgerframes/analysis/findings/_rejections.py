@@ -59,8 +59,8 @@ def most_excess(frames: Frames, since: pd.Timestamp, until: pd.Timestamp) -> Rej
     rejected, decided, other_rejected, other_decided = (rows[name].to_numpy("float64") for name in names)
     rate_of_all = other_rejected.sum() / other_decided.sum() if other_decided.any() else np.nan
     rates = np.divide(other_rejected, other_decided, out=np.full(len(rows), rate_of_all), where=other_decided > 0)
-    excess = np.where(rejected > 0, rejected - decided * rates, -np.inf)
-    position = int(excess.argmax()) if other_decided.any() else 0
+    excess = rejected - decided * rates
+    position = int(np.where(rejected > 0, excess, -np.inf).argmax()) if other_decided.any() else 0
     return Rejections(
         str(rows["participant"].iloc[position]), int(rejected[position]), int(decided[position]), float(excess[position])
     )

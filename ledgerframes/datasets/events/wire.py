@@ -12,6 +12,8 @@ from ledgerframes.datasets.arrays import parse_timestamps
 from ledgerframes.datasets.structs import ABSENT, Wire
 from ledgerframes.errors import DecodeError
 
+REJECTED = "VERDICT_RESULT_REJECTED"
+
 
 class Node(Wire):
     """A node of a transaction tree, or the created event of an assignment.
