@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from events_by_hand import DAY
 
+from ledgerframes import show
 from ledgerframes.analysis import cost, verdict
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.values.windows import Window
@@ -274,8 +275,11 @@ def test_a_partial_period_has_a_rate_but_no_comparison(build, event):
     assert column(rates, "difference") == [0, 0, None]
     assert column(rates, "differs") == [False, False, None]
     assert column(rates, "reason") == [None, None, "not a whole period"]
+    statement = show(rates).statement
+    assert statement == "2 of 2 whole periods have enough requests to be judged, and none can be told from the others."
     one = verdict.outcomes(frames.between(DAY + timedelta(days=1), DAY + timedelta(hours=49)), every="1d")
     assert column(one, "difference") == [None, None]
+    assert show(one).statement == "There is nothing to compare with."
     assert column(one, "reason") == ["there is no other group", "not a whole period"]
 
 

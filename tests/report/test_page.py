@@ -156,6 +156,11 @@ def test_a_mark_has_a_place_and_no_attribute_of_an_output() -> None:
 
 
 @pytest.mark.loopback
+def test_a_page_of_one_day_explains_no_lines_by_day(traffic_run: ReportResult) -> None:
+    assert [len(figure["days"]) for figure in traffic_run.run["key_figures"]] == [1] * 4
+    assert 'class="legend"' not in traffic_run.page_path.read_text(encoding="utf-8")
+
+
 def test_every_picture_of_a_report_has_values_for_a_pointer(traffic_run: ReportResult) -> None:
     page = traffic_run.page_path.read_text(encoding="utf-8")
     pictures = page.count("<picture>")

@@ -53,10 +53,13 @@ def _differing(result: pd.DataFrame, key: str | None) -> str:
     """Return which groups with enough requests differ from all others together."""
     if result.empty:
         return NO_VERDICT
-    judged, number = int(result["differs"].notna().sum()), len(result)
-    if number == 1:
+    compared = result[~is_true(result["is_partial"])] if "is_partial" in result else result
+    judged, number = int(compared["differs"].notna().sum()), len(compared)
+    if number <= 1:
         return "There is nothing to compare with."
-    subject = f"{judged:,} of {number:,} {PLURALS.get(key or '', 'groups')} have enough requests to be judged"
+    has_partial_periods = key == "period_start" and number < len(result)
+    noun = "whole periods" if has_partial_periods else PLURALS.get(key or "", "groups")
+    subject = f"{judged:,} of {number:,} {noun} have enough requests to be judged"
     different = result[is_true(result["differs"])]
     if not judged or different.empty:
         return f"{subject}{', and none can be told from the others' if judged else ''}."
