@@ -28,6 +28,7 @@ from ledgerframes.engine.views import RELATIONS
 from ledgerframes.engine.waiting import run_with_progress
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.row_filters import RowFilter
+from ledgerframes.frames.stored_time import missing_times
 from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.scan import LittleAhead
 from ledgerframes.store.sources import START_OF_TIME
@@ -178,6 +179,7 @@ class _Views:
         relations: Sequence[Relation],
         time_window: Window | None,
     ) -> None:
+        self._store = store
         self._connection, self._relations = connection, relations if names else in_order(RELATIONS.values())
         self._window = time_window
         tables = dict.fromkeys(name.rpartition(".")[2] for name in names or STORED_TABLES)
@@ -224,7 +226,8 @@ class _Views:
         except duckdb.Error as error:
             failure = failure_of(error, (table.name for table in self._tables), settings)
             raise failure or _query_error(query, error) from error
-        return QueryResult(_to_frame(rows, _declared_columns(self._tables)), tuple(_iter_notes(self._resolved, self._window)))
+        notes = (*_iter_notes(self._resolved, self._window), *_iter_missing(self._store, self._resolved, self._window))
+        return QueryResult(_to_frame(rows, _declared_columns(self._tables)), notes)
 
     def _statement(self, query: str) -> Statement:
         statements = self._connection.extract_statements(query)
@@ -263,6 +266,16 @@ def _iter_notes(tables: Sequence[ResolvedTable], time_window: Window | None) -> 
     ]
     if provisional:
         yield f"Rows of {', '.join(provisional)} are provisional (the next sync fetches them again)."
+
+
+def _iter_missing(store: Store, tables: Sequence[ResolvedTable], time_window: Window | None) -> Iterator[str]:
+    """Yield a note for each dataset that does not have all of the window."""
+    if time_window is None or time_window.since == START_OF_TIME:
+        return
+    for name, snapshot in {each.dataset.name: each.snapshot for each in tables if each.is_stored}.items():
+        missing = missing_times(store, snapshot, name, time_window)
+        if missing:
+            yield f"Not in the store: {'; '.join(missing)}. Fetch it with `ledgerframes sync {name}`."
 
 
 def _is_provisional(segment: Segment, resolved: ResolvedTable, time_window: Window | None) -> bool:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from platform import python_version
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ from ledgerframes.settings import (
     SANDBOX,
     SandboxShape,
     Settings,
+    profile_path,
     setting_layers,
     unknown_variables,
     variable_of,
@@ -61,9 +63,16 @@ def _origin(layers: Mapping[str, Mapping[str, Any]], name: str, profile: str) ->
     names = {
         "keyword": "command line",
         "environment": variable_of(name),
-        FILE_NAME: f"{FILE_NAME}, [{profile}]",
+        FILE_NAME: f"{_short_path(profile_path(profile))}, [{profile}]",
     }
     return next((names[layer] for layer in layers if name in layers[layer]), "default")
+
+
+def _short_path(path: Path | None) -> str:
+    """Return the path of a file of profiles, without the current directory."""
+    if path is None:
+        return FILE_NAME
+    return path.name if path.parent == Path.cwd() else str(path)
 
 
 def _format(name: str, value: Any) -> str:

@@ -17,16 +17,14 @@ import pyarrow.parquet as pq
 
 from ledgerframes.datasets import Column, Table
 from ledgerframes.datasets import table as table_spec
-from ledgerframes.datasets.bulk.extent import missing_windows
-from ledgerframes.datasets.registry import BULK, EVENTS
 from ledgerframes.datasets.schema import TEXT
 from ledgerframes.errors import CoverageError, StoreError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.frames.files import require_frames
-from ledgerframes.store import Store, StoreSnapshot
+from ledgerframes.frames.stored_time import missing_times
+from ledgerframes.store import Store
 from ledgerframes.store.table_source import ResolvedTable, resolve_in_store, snapshots_by_dataset
-from ledgerframes.values.extents import plan_missing
 from ledgerframes.values.windows import Time, Window, window
 
 if TYPE_CHECKING:
@@ -107,7 +105,7 @@ def _require_coverage(store: Store, resolved: ResolvedTable, time_window: Window
         raise CoverageError(resolved.not_stored_message, missing=(str(time_window) if time_window else resolved.name,))
     if time_window is None:
         return
-    missing = _missing(store, resolved.snapshot, resolved.dataset.name, time_window)
+    missing = missing_times(store, resolved.snapshot, resolved.dataset.name, time_window)
     if missing == ():
         return
     covering = _covering_tables(store, resolved, time_window)
@@ -125,24 +123,12 @@ def _require_coverage(store: Store, resolved: ResolvedTable, time_window: Window
     )
 
 
-def _missing(store: Store, snapshot: StoreSnapshot, dataset: str, time_window: Window) -> tuple[str, ...] | None:
-    """Return the parts of a window that are not in a dataset, None without record times."""
-    extents = [segment.extent for segment in snapshot.segments]
-    if dataset == EVENTS.name:
-        migrations = store.migrations()
-        missing = plan_missing(time_window, migrations, extents)
-        return tuple(str(part) for part in missing) if migrations else (str(time_window),)
-    if dataset == BULK.name:
-        return tuple(map(str, missing_windows(time_window, extents)))
-    return None
-
-
 def _covering_tables(store: Store, resolved: ResolvedTable, time_window: Window) -> list[str]:
     """Return the same table of the datasets that cover the whole window."""
     return [
         f"{name}.{resolved.table.name}"
         for name, snapshot in snapshots_by_dataset(store, [resolved.table]).items()
-        if snapshot.segments and _missing(store, snapshot, name, time_window) == ()
+        if snapshot.segments and missing_times(store, snapshot, name, time_window) == ()
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Iterator, Sequence
@@ -22,7 +21,7 @@ from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
-from ledgerframes.datasets.bulk.wire import ActiveContract
+from ledgerframes.datasets.bulk.wire import EMPTY_DIGEST, ActiveContract
 from ledgerframes.datasets.events.build import UPDATE_TABLES, EventTableBuilder
 from ledgerframes.datasets.events.wire import Event, Update
 from ledgerframes.datasets.registry import BULK, BULK_ACS, BULK_ACS_BY_KEY, BULK_BY_KEY, Dataset
@@ -46,8 +45,6 @@ logger = logging.getLogger("ledgerframes")
 
 BulkKind = Literal["updates", "acs"]
 Builder = EventTableBuilder | ActiveContractTableBuilder
-# Listed for good objects after a race in the service (docs/facts.md#digest-of-empty-bytes).
-EMPTY_DIGEST = hashlib.sha256(b"").hexdigest()
 MIN_SIZE_LIMIT = 64_000_000  # bytes to which any object may decompress
 STALE_AFTER = 86_400  # seconds without a change, after which a download has been abandoned
 FILE = "file"

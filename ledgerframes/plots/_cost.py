@@ -161,7 +161,10 @@ def cost_overhead(chart: Chart) -> None:
     else:
         visible = frame[(frame["kind"] != "unassigned") | is_true(frame["traffic_cost"] > 0)]
         counts = zip(visible["kind"], visible["envelopes"], strict=True)
-        labels = [kind if kind == "unassigned" else f"{kind}\n{pluralize(count, 'envelope')}" for kind, count in counts]
+        labels = [
+            kind if kind == "unassigned" or pd.isna(count) else f"{kind}\n{pluralize(count, 'envelope')}"
+            for kind, count in counts
+        ]
         _rank_costs(chart, labels, r.numbers(visible["traffic_cost"]), r.numbers(visible["share"]))
     return chart.show_titles(title, r.coverage_note(frame, "Cost and envelopes"))
 

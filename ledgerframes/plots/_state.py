@@ -40,9 +40,15 @@ def state_rounds(chart: Chart) -> None:
         c.number_axis(panel.yaxis, quantity, c.plain)
     margin = (times[-1] - times[0]) * 0.02 or 0.02
     chart.show_times(times[0] - margin, times[-1] + margin, "Opening of the round (UTC)", below)
-    numbers = known["round_number"].dropna()
-    rounds = f"Rounds {numbers.min():.0f} to {numbers.max():.0f}" if len(numbers) else ""
-    return chart.show_titles("Prices of coin and traffic", rounds)
+    return chart.show_titles("Prices of coin and traffic", _name_rounds(known["round_number"].dropna()))
+
+
+def _name_rounds(numbers: pd.Series) -> str:
+    """Return the numbers of rounds in words."""
+    if numbers.empty:
+        return ""
+    first, last = int(numbers.min()), int(numbers.max())
+    return f"Round {first}" if first == last else f"Rounds {first} to {last}"
 
 
 @draws("state.featured", "Featured rights of app providers", empty="No party has a featured right in this history.")

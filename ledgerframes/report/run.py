@@ -225,7 +225,7 @@ class _Run:
                 published = self._published_key(inputs)
             if published:
                 return self._reuse(published)
-            check_price(self.parameters, frames)
+            self._check_parameters(frames)
             facts = self._facts(inputs)
             key = self._key(facts)
             if self.report_dir.is_complete(key):
@@ -238,13 +238,19 @@ class _Run:
         """Load everything that the report reads, and return its window and days of earlier runs."""
         frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
         if not any(self._published_runs()):
-            check_price(self.parameters, frames)  # before all other work
+            self._check_parameters(frames)  # before all other work
         kept_days = self._load_history(frames) if self.report.needs_history else None
         if self.report.subjects:
             load_before(self.net, frames, progress=self.progress)
         if self.report.needs_state:
             fetch_state(self.net, frames, progress=self.progress)
         return frames, kept_days
+
+    def _check_parameters(self, frames: Frames) -> None:
+        """Raise a UsageError for a price or a participant that the window does not have."""
+        check_price(self.parameters, frames)
+        if self.parameters.get("participant"):
+            frames.where("verdicts", participant=self.parameters["participant"])
 
     # -- reuse --------------------------------------------------------------------------------------------------------------
 

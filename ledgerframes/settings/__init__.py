@@ -19,7 +19,17 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from ledgerframes.errors import UsageError
 from ledgerframes.settings.groups import EngineSettings, Limits, LocalPath, SandboxShape, Vocabulary, absolute
 
-__all__ = ["EngineSettings", "Limits", "SandboxShape", "Settings", "Vocabulary", "load_settings", "profiles", "setting_layers"]
+__all__ = [
+    "EngineSettings",
+    "Limits",
+    "SandboxShape",
+    "Settings",
+    "Vocabulary",
+    "load_settings",
+    "profile_path",
+    "profiles",
+    "setting_layers",
+]
 
 ENVIRONMENT = "LEDGERFRAMES_"
 CONFIG = f"{ENVIRONMENT}CONFIG"
@@ -261,12 +271,27 @@ def profiles() -> dict[str, dict[str, Any]]:
         If a file cannot be read, or ``LEDGERFRAMES_CONFIG`` names no file.
     """
     merged: dict[str, dict[str, Any]] = {}
-    if os.environ.get(NO_PROFILES):
-        return merged
-    for path in (user_config_dir() / FILE_NAME, config_path()):
-        if path.is_file():
-            merged.update(_read_sections(path))
+    for sections in _profile_files().values():
+        merged.update(sections)
     return merged
+
+
+def profile_path(profile: str) -> Path | None:
+    """Return the file that a profile is from, or None for one without a file.
+
+    Raises
+    ------
+    UsageError
+        If a file cannot be read, or ``LEDGERFRAMES_CONFIG`` names no file.
+    """
+    return next((path for path, sections in reversed(_profile_files().items()) if profile in sections), None)
+
+
+def _profile_files() -> dict[Path, dict[str, dict[str, Any]]]:
+    """Return the profiles of each file that exists, the user's first."""
+    if os.environ.get(NO_PROFILES):
+        return {}
+    return {path: _read_sections(path) for path in (user_config_dir() / FILE_NAME, config_path()) if path.is_file()}
 
 
 def config_path() -> Path:

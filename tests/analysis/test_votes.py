@@ -124,7 +124,8 @@ def test_each_vote_of_the_history_is_a_step(word):
     snapshot = votes("0.20", "0.10", "0.40", ages=[0.4, 0.3, 20], svs=["a", "b", "c"]).assign(dso=DSO)
     result = lf.votes.price(snapshot, frames=frames)
     assert [each.hour for each in result["observed_at"]] == [2, 3, 12]
-    assert column(result, "voters") == [2, 3, 3]
+    assert column(result, "voters") == [3, 3, 3]  # b has a vote at 02:00, too, but its price is not known
+    assert column(result, "coverage") == [2 / 3, 1, 1]
     assert column(result, "median") == [Decimal("0.3"), Decimal("0.2"), Decimal("0.2")]
     assert column(result, "round_price") == [Decimal("0.16")] * 3
     later = lf.votes.price(votes("0.20", at=NOON + pd.Timedelta(days=1)).assign(dso=DSO), frames=frames)

@@ -82,6 +82,21 @@ def test_a_profile_of_the_environment_has_that_origin(run: Run, tmp_path: Path, 
     assert rows["profile"] == ("live", "LEDGERFRAMES_PROFILE")
 
 
+def test_a_profile_of_the_user_has_the_path_of_its_file(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ledgerframes.settings.user_config_dir", lambda: tmp_path / "home")
+    (tmp_path / "home").mkdir()
+    users = tmp_path / "home" / "ledgerframes.toml"
+    users.write_text('[live]\nhistory_url = "http://127.0.0.1:9/api"\nretries = 1\n')
+    assert origin_of_retries(run) == f"{users}, [live]"
+    (tmp_path / "ledgerframes.toml").write_text('[live]\nhistory_url = "http://127.0.0.1:9/api"\nretries = 2\n')
+    assert origin_of_retries(run) == "ledgerframes.toml, [live]"
+
+
+def origin_of_retries(run: Run) -> str:
+    settings = run("doctor", "--profile", "live", "--offline", "--json").document["settings"]
+    return next(str(row["origin"]) for row in settings if row["name"] == "retries")
+
+
 def test_every_setting_is_shown() -> None:
     shown = {row.name for row in doctor.settings_in_use(load_settings(), {})}
     groups = (Limits, SandboxShape, EngineSettings)

@@ -169,7 +169,11 @@ def test_sql_reports_tables_without_rows_and_provisional_rows(run: Run) -> None:
         shown = run("sql", "select count(*) as n from traffic", "--json", *window)
         assert shown.err == "Rows of traffic are provisional (the next sync fetches them again).\n"
         assert shown.document["rows"][0]["n"] > 0
-    assert run("sql", "select count(*) as n from traffic", "--during", "2020").err == ""
+    outside = run("sql", "select count(*) as n from traffic", "--during", "yesterday").err
+    assert outside.startswith("Not in the store: ")
+    assert outside.endswith(". Fetch it with `ledgerframes sync events`.\n")
+    assert run("sql", "select count(*) as n from traffic", "--until", "2020-01-01").err == ""
+    assert run("sql", "select count(*) as n from traffic", "--during", "2020").err == ""  # before the network began
 
 
 def test_sql_names_other_datasets_with_rows(run: Run, traffic: pd.DataFrame) -> None:

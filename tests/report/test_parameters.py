@@ -66,6 +66,12 @@ def test_an_unwritable_directory_is_reported_first(net: Network, tmp_path: Path)
     assert net.request_count == 0
 
 
+def test_an_unknown_participant_is_refused_before_all_other_work(net: Network, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Unknown participant 'nobody'"):
+        run_report("operations", net=net, out=tmp_path / "out", parameters={"participant": "nobody"}, **WINDOW)
+    assert not [*(tmp_path / "out" / "operations").glob("*T*Z_*")]
+
+
 def test_texts_become_typed_values() -> None:
     assert find_report("traffic-cost").parse_parameters({"top": "7"}) == {"every": "1h", "top": 7, "price": "", "rate": ""}
 

@@ -45,7 +45,7 @@ OVERHEAD = declare.Figure(
         declare.choice(
             "kind", KINDS, "with views, without views (to the mediator, root hashes), or unassigned (in no envelope)."
         ),
-        declare.count("envelopes", "Envelopes of this kind.", "envelopes"),
+        declare.integer("envelopes", "Envelopes of this kind. Missing if those of no request are known.", "envelopes"),
         declare.cost(
             "traffic_cost",
             "Cost of these envelopes. The unassigned cost is the total of the requests minus that of all envelopes.",
@@ -132,7 +132,7 @@ def overhead(
         - ``choice`` (str, with by="template"): Choice that the root node exercises. Missing for a create.
         - ``view_count`` (Int64, views, with by="view_count"): Views of the request. Missing without a verdict.
         - ``kind`` (category): with views, without views (to the mediator, root hashes), or unassigned (in no envelope).
-        - ``envelopes`` (int64, envelopes): Envelopes of this kind.
+        - ``envelopes`` (Int64, envelopes): Envelopes of this kind. Missing if those of no request are known.
         - ``traffic_cost`` (Int64, bytes): Cost of these envelopes. The unassigned cost is the total of the requests minus that
           of all envelopes.
         - ``share`` (float64, share of 1): Share of the total cost of the requests.
@@ -176,12 +176,14 @@ def overhead(
     measured, totals = grouped.values, grouped.values[COST]
     kinds = _by_kind(measured.assign(few_requests_for=few_requests(grouped, call)))
     of_rows = kinds["group"].to_numpy()
+    coverage = measured["coverage"].to_numpy()[of_rows]
     coverage_bytes = ratio(measured["traffic_cost"].fillna(0).mask(totals.isna()), totals).clip(max=1)
     values = {
         **grouped.keys.take(of_rows).reset_index(drop=True),
-        **kinds.fillna({"envelopes": 0}),
+        **kinds,
+        "envelopes": kinds["envelopes"].fillna(0).mask((coverage == 0) & (kinds["kind"] != "unassigned")),
         "share": ratio(kinds["traffic_cost"], totals.take(of_rows)),
-        "coverage": measured["coverage"].to_numpy()[of_rows],
+        "coverage": coverage,
         "coverage_bytes": coverage_bytes[of_rows],
     }
     return OVERHEAD.build(frames, values, by, every=every)

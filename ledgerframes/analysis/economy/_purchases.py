@@ -44,7 +44,11 @@ PURCHASES = declare.Figure(
         declare.amount("usd_spent", "Price in USD. Missing without a purchase.", "USD"),
         declare.amount("usd_per_mb", "USD per 10^6 bytes. Missing without a purchase.", "USD per MB"),
         declare.amount("coin_price", "USD spent divided by coin spent. Missing without a purchase.", "USD per coin"),
-        declare.count("price_differs", "Purchases whose price differs from that of their round.", "purchases"),
+        declare.integer(
+            "price_differs",
+            "Purchases whose price differs from that of their round. Missing if no price is known.",
+            "purchases",
+        ),
     ),
     has_periods=True,
     condition="with a known price of the round",
@@ -99,7 +103,8 @@ def purchases(
         - ``usd_per_mb`` (decimal128(38, 10)[pyarrow], USD per MB): USD per 10^6 bytes. Missing without a purchase.
         - ``coin_price`` (decimal128(38, 10)[pyarrow], USD per coin): USD spent divided by coin spent. Missing without a
           purchase.
-        - ``price_differs`` (int64, purchases): Purchases whose price differs from that of their round.
+        - ``price_differs`` (Int64, purchases): Purchases whose price differs from that of their round. Missing if no price is
+          known.
         - ``coverage`` (float64, share of 1): Share of the purchases of this row with a known price of the round. Missing if
           there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -241,9 +246,18 @@ def _purchase_columns(rows: pd.DataFrame, groups: Groups, by: str | None) -> dic
         "usd_spent": usd_spent,
         "usd_per_mb": decimals.divide(decimals.multiply(usd_spent, MEGABYTE), byte_counts, name="usd_per_mb"),
         "coin_price": decimals.divide(usd_spent, coin_spent, name="coin_price"),
-        "price_differs": [sum(row.differs is True for row in part) for part in members],
+        "price_differs": pd.Series(pd.array([_differing(part) for part in members], "Int64")),
         "coverage": ratio([sum(row.differs is not None for row in part) for part in members], [len(part) for part in members]),
     }
+
+
+def _differing(members: list[Any]) -> int | None:
+    """Return the number of purchases whose price is not that of their round.
+
+    It is None if no price is known.
+    """
+    known = [row.differs for row in members if row.differs is not None]
+    return sum(known) if known or not members else None
 
 
 def total_of(values: Iterable[int | None]) -> int | None:

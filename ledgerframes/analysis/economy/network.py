@@ -215,17 +215,13 @@ def contracts_of(snapshot: Snapshot | None) -> pa.Table:
 
 @once_per_frames
 def _read_names(frames: Frames) -> list[dict[str, Any]]:
-    """Return the names of nodes in the network's packages, the earliest first."""
+    """Return the names of nodes in the network's packages, in order."""
     select = """
-SELECT package_name, template_name, choice, sum(nodes) AS nodes, min(ROW(migration_id, first)) AS first
-FROM (
-    SELECT package_name, template_name, choice, migration_id, count(*) AS nodes, min(record_time) AS first
-    FROM all_nodes
-    WHERE package_name LIKE 'splice-%'
-    GROUP BY ALL
-)
+SELECT package_name, template_name, choice, count(*) AS nodes
+FROM all_nodes
+WHERE package_name LIKE 'splice-%'
 GROUP BY ALL
-ORDER BY first, package_name"""
+ORDER BY ALL"""
     nodes = Relation("all_nodes", "One row per node.", "FROM tree_events", tables=("tree_events",))
     rows: list[dict[str, Any]] = run_arrow(frames, Query(select, (nodes,))).to_pylist()
     return rows

@@ -12,10 +12,10 @@ import pandas as pd
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.reconcile import _answers as answers
+from ledgerframes.datasets.bulk.wire import EMPTY_DIGEST
 from ledgerframes.errors import UsageError
 from ledgerframes.values.windows import Time, instant
 
-EMPTY_DIGEST = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 SETTLED_AFTER = timedelta(hours=48)
 OUTCOMES = ("equal", "different", "empty digest", "missing", "unknown", "not settled")
 MIN_KNOWN_DIGESTS = 2  # for a comparison

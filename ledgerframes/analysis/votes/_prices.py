@@ -71,8 +71,8 @@ def price(
     traffic_price : TrafficPrice, optional
         List price of traffic, for its price in coin.
     frames : Frames, optional
-        With all updates of a time. Each vote in that time is an observation, with the votes known by then. Each observation
-        has the price that the network used.
+        With all updates of a time. Each vote in that time is an observation, with the votes known by then. Who votes later
+        has a vote by then whose price is unknown. Each observation has the price that the network used.
 
     Returns
     -------
@@ -176,7 +176,10 @@ def _of_price(result: pd.DataFrame) -> str:
 
 
 def _votes_of_history(votes: pd.DataFrame, network: Network) -> pd.DataFrame:
-    """Return the votes that are known at each vote of the history, with earlier `votes`."""
+    """Return the votes that are known at each vote of the history, with earlier `votes`.
+
+    A vote replaces an earlier one of the same super validator. If that one is not known, it has no price here.
+    """
     cast = [
         (row["time"], argument["sv"], to_decimal(argument.get("coinPrice")))
         for row in network.rows(_votes_query(network))
@@ -186,11 +189,14 @@ def _votes_of_history(votes: pd.DataFrame, network: Network) -> pd.DataFrame:
     rest = votes.dropna(subset=["last_updated_at"])
     older = zip(microseconds(rest["last_updated_at"]).tolist(), rest["sv"], rest["price"], strict=True)
     newest: dict[str, tuple[int, Decimal | None]] = {}
-    rows: list[tuple[int, int, str, Decimal | None]] = []
+    rows: list[tuple[int, int | None, str, Decimal | None]] = []
+    unknown = {sv for _, sv, _ in cast}
     for time, sv, price, is_cast in sorted([*((*each, False) for each in older), *((*each, True) for each in cast)], key=_order):
         newest[sv] = (time, price)
+        unknown.discard(sv)
         if is_cast:
             rows += [(time, updated, voter, value) for voter, (updated, value) in newest.items()]
+            rows += [(time, None, voter, None) for voter in unknown]
     table = pd.DataFrame(rows, columns=["observed_at", "last_updated_at", "sv", "price"])
     times = {name: from_microseconds(table[name]) for name in ("observed_at", "last_updated_at")}
     return table.assign(**times, dso=network.dso or None)

@@ -5,9 +5,14 @@ The lines of updates are `ledgerframes.datasets.events.wire.Update`.
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import msgspec
 
 from ledgerframes.datasets.structs import ABSENT, Wire
+
+# Listed for good objects after a race in the service (docs/facts.md#digest-of-empty-bytes).
+EMPTY_DIGEST = sha256(b"").hexdigest()
 
 
 class ActiveContract(Wire):
