@@ -37,13 +37,13 @@ _MODULES = {
     "shorten": "cells",
     "show": "answers",
     "show_table": "tables",
-    "show_text": "tables",
+    "show_text": "answers",
     "usual_budgets": "budgets",
     "write_overview": "overview",
 }
 
 if TYPE_CHECKING:
-    from ledgerframes.report.answers import Answer, show
+    from ledgerframes.report.answers import Answer, show, show_text
     from ledgerframes.report.budgets import read_budgets, usual_budgets
     from ledgerframes.report.cells import shorten
     from ledgerframes.report.forecast import describe_forecast, forecast_runway
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from ledgerframes.report.run_changes import compare_runs
     from ledgerframes.report.runs import list_runs
     from ledgerframes.report.summary.balance import describe_runway
-    from ledgerframes.report.tables import show_table, show_text
+    from ledgerframes.report.tables import show_table
 else:
 
     def __getattr__(name: str) -> Any:

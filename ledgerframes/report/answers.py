@@ -129,6 +129,21 @@ def show(
     )
 
 
+def show_text(text: str) -> Answer:
+    """Show a text with computed values, without markup.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> show_text(f"{2000:,} of {5000:,} requests were rejected.")
+    2,000 of 5,000 requests were rejected.
+    """
+    return Answer(escape_control(text), None, None)
+
+
 @dataclass(frozen=True, repr=False)
 class Answer:
     """A sentence, a picture and a table of one result.
@@ -155,8 +170,8 @@ class Answer:
         return " ".join(filter(None, [self.statement, self._picture[1]])) or (f"{self.table.caption}." if self.table else "")
 
     def __repr__(self) -> str:
-        table = repr(self.table) if self.table else self.alt
-        return "\n\n".join(filter(None, [shorten_fingerprints(self.statement), table]))
+        rest = repr(self.table) if self.table else self._picture[1]
+        return "\n\n".join(filter(None, [shorten_fingerprints(self.statement), rest]))
 
     def _repr_html_(self) -> str:
         statement = TextOutput(self.statement)._repr_html_() if self.statement else ""

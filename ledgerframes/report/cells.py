@@ -22,9 +22,11 @@ from ledgerframes.texts.short_names import SHORT_FINGERPRINT, SHORT_NAME, shorte
 
 UNITS_OF_SENTENCES = r"[kMGT]B|bytes?|weighted|µs|m?s|min|h|hours?|days?|weeks?|points?|coin|USD|participants?"
 SPACE_OF_UNIT = re.compile(rf"(?<=\d) (?=%|(?:{UNITS_OF_SENTENCES})\b)")
+# A time, or a short id.
+UNBROKEN = re.compile(r"\b\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}(?: UTC)?)?\b|\b[0-9a-f]{6,12}…[0-9a-f]{4}\b")
 LEFT = ' style="text-align: left"'  # For notebooks, which align all cells right. Pages of reports have another style.
 MAX_TEXT = 56
-MAX_BREAKABLE_TEXT = 240  # characters of a text in a cell that can break between words
+MAX_BREAKABLE_TEXT = 400  # characters of a text in a cell that can break between words
 MAX_PLAIN_TEXT = 34
 MAX_UNBROKEN_TEXT = 20
 SECOND = pd.Timedelta(1, "s")
@@ -285,6 +287,17 @@ def keep_together(text: str) -> str:
     ['12.5\xa0%', 'of', '80,', '776\xa0kB,', '5\xa0bytes', 'away']
     """
     return SPACE_OF_UNIT.sub("\N{NO-BREAK SPACE}", text)
+
+
+def escape_unbroken(text: str) -> str:
+    """Return a text as HTML.
+
+    No line ends between a number and its unit, or within a time or a short id.
+
+    >>> print(escape_unbroken("<b> on 2026-11-23"))
+    &lt;b&gt; on <span class="unbroken">2026-11-23</span>
+    """
+    return UNBROKEN.sub(r'<span class="unbroken">\g<0></span>', escape(keep_together(text)))
 
 
 # -- units --------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ledgerframes.report.cells import keep_together
+from ledgerframes.report.cells import escape_unbroken, keep_together
 from ledgerframes.report.notebook import Notebook, tags
 from ledgerframes.report.registry import ABOUT, REJECTIONS, WASTE
 from ledgerframes.report.run_content import RunContent
@@ -195,10 +195,12 @@ def _readable(text: str) -> Markup:
     &lt;b&gt; is <span class="id" title="1220ab...ab">1220abababab<span>abab...</span><span>abab</span></span>
     >>> print(_readable("alice::1220" + "ab" * 32))  # doctest: +ELLIPSIS
     alice::<span class="id" title="1220ab...ab">1220ab<span>abab...</span><span>abab</span></span>
+    >>> print(_readable("Buy before 2026-11-23 19:00 UTC."))
+    Buy before <span class="unbroken">2026-11-23 19:00 UTC</span>.
     """
     from markupsafe import Markup
 
-    html = escape(keep_together(text))
+    html = escape_unbroken(text)
     return Markup(LONG_ID.sub(r'<span class="id" title="\g<0>">\1<span>\2</span><span>\3</span></span>', html))  # noqa: S704 - escaped above
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from ledgerframes.errors import UsageError
 from ledgerframes.export import write_csv
 from ledgerframes.report import day_bars
-from ledgerframes.report.cells import LEFT, Column, Units, keep_together, units_of
+from ledgerframes.report.cells import LEFT, Column, Units, escape_unbroken, units_of
 from ledgerframes.report.day_bars import DayBars
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
@@ -94,21 +94,6 @@ def show_table(
     return TableOutput(name, visible, max_rows, len(frame), text, units=units_of(frame), has_files=bool(tables_dir))
 
 
-def show_text(text: str) -> TextOutput:
-    """Show a text with computed values, without markup.
-
-    Parameters
-    ----------
-    text : str
-
-    Examples
-    --------
-    >>> show_text(f"{2000:,} of {5000:,} requests were rejected.")
-    2,000 of 5,000 requests were rejected.
-    """
-    return TextOutput(text)
-
-
 @dataclass(frozen=True, repr=False)
 class TextOutput:
     """A sentence that shows itself in a notebook."""
@@ -119,7 +104,7 @@ class TextOutput:
         return self.text
 
     def _repr_html_(self) -> str:
-        return f'<p class="statement">{escape(keep_together(shorten_fingerprints(self.text)))}</p>'
+        return f'<p class="statement">{escape_unbroken(shorten_fingerprints(self.text))}</p>'
 
 
 @dataclass(frozen=True, repr=False)

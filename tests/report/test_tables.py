@@ -137,7 +137,9 @@ def test_a_name_that_is_no_file_name(name: str) -> None:
 
 
 def test_texts_are_plain_text() -> None:
-    assert show_text("<i>50%</i>")._repr_html_() == '<p class="statement">&lt;i&gt;50%&lt;/i&gt;</p>'
+    shown = show_text("<i>50%</i>")
+    assert shown._repr_html_().endswith('</style><p class="statement">&lt;i&gt;50%&lt;/i&gt;</p></div>')
+    assert repr(shown) == "<i>50%</i>"
 
 
 def test_a_weight_is_headed_weighted_bytes() -> None:
