@@ -183,6 +183,18 @@ def test_the_text_has_the_rates_of_each_panel_and_not_those_of_all():
     assert f"alder-validator-1{ID} from 20 to 40, highest at 2026-11-10." in text
 
 
+@pytest.mark.parametrize(("days", "marked", "count"), [(14, range(14), 1), (7, range(7), 1), (14, (2, 3), 1), (14, (2, 9), 2)])
+def test_rates_that_differ_have_texts_only_where_they_do_not_overlap(days, marked, count):
+    frame = rates(8, days=days)
+    frame.loc[[day * 8 for day in marked], "differs"] = True  # of the first participant
+    frame.loc[[day * 8 for day in marked], "rejected"] = 40
+    ax = plot(frame, picture="verdict.outcomes")
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.child_axes[0].texts + ax.child_axes[0].artists if text.get_text()]
+    assert len(boxes) == count and not any(box.overlaps(other) for box, other in combinations(boxes, 2))
+    assert len(points_of(ax.child_axes[0], "_marked")) == len(marked)
+
+
 @pytest.mark.parametrize("days", [1, 2])
 def test_the_text_has_the_rates_of_panels_with_few_days(days):
     frame = rates(2, days=days).assign(rejected=[10, 20] * days, accepted=[90, 80] * days)

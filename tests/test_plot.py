@@ -656,6 +656,15 @@ def test_several_results_in_one_frame_are_refused(by):
             plot(pd.concat(parts, ignore_index=True), picture="cost.spend")
 
 
+@pytest.mark.parametrize("name", ["cost.spend", "verdict.outcomes"])
+def test_rows_that_repeat_a_label_are_drawn_as_those_that_do_not(name):
+    hours = result(name, "participant" if name == "cost.spend" else "party")(30)
+    repeated = hours.set_axis([number % 3 for number in range(len(hours))])
+    drawn = [plot(frame, picture=name) for frame in (hours, repeated)]
+    texts = [[*texts_of(ax), *(each.get_text() for each in ax.get_yticklabels())] for ax in drawn]
+    assert texts[0] == texts[1]
+
+
 def test_areas_do_not_fill_the_gap_between_two_periods():
     hours = result("cost.spend", over_time=True)(6)
     with pytest.raises(UsageError, match=r"Pass all periods of the result of lf\.cost\.spend"):
@@ -748,6 +757,8 @@ def test_a_stack_does_not_hide_that_a_period_is_partial():
 def test_rounds_without_any_weight_are_a_sentence():
     ax = plot(result("activity.rewards")(3).assign(weight=pd.array([pd.NA] * 3, "Int64")), picture="activity.rewards")
     assert [text.get_text() for text in ax.texts] == ["No round has a known weight in this window."]
+    empty = plot(result("activity.rewards", "party")(0), picture="activity.rewards")
+    assert empty.get_title(loc="left") == "Reward and activity weight by app provider"
 
 
 def test_a_provider_whose_coupons_are_unknown_has_no_empty_row():
@@ -1058,6 +1069,18 @@ def test_amounts_of_two_instruments_are_never_added():
     amounts = {label.split("  ")[0] for label in labels}
     sums = frame.assign(amount=frame["amount"].astype(float)).groupby("instrument_id", dropna=False)["amount"].sum()
     assert amounts == {f"{value:,.2f}" for value in sums}
+
+
+def test_only_no_amount_reads_as_zero_and_no_digit_is_lost():
+    amounts = pd.array(["0.0040000000", "12345678901234567890.1230000000", "0E-10"], dtype=pd.ArrowDtype(pa.decimal128(38, 10)))
+    frame = transfers(3).assign(choice="Allocation_ExecuteTransfer", instrument_id=["a", "b", "c"], amount=amounts)
+    labels = plot(frame.astype({"choice": "str", "instrument_id": "str"}), picture="economy.transfers").get_yticklabels()
+    assert [each.get_text().split("  ")[0] for each in labels] == ["0.0040", "12,345,678,901,234,567,890.12", "0.00"]
+    for name, column in (("economy.balance", "balance"), ("economy.reward_split", "actual"), ("economy.burn_mint", "ratio")):
+        rows = result(name)(1)
+        value = 0.00003 if column == "ratio" else pd.array(["0.00003"], dtype=rows[column].dtype)
+        texts = texts_of(plot(rows.assign(**{column: value}), picture=name))
+        assert any(text.startswith("< 0.0001") for text in texts), name
 
 
 @pytest.mark.parametrize(

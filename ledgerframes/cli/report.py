@@ -114,7 +114,7 @@ def diff(
 ) -> None:
     """Show what changed between two runs of a report.
 
-    Without keys, the runs over the two newest windows are compared. A note says whether their length or coverage differs.
+    Without keys, the newest runs over the two newest windows are compared. A note says whether their length or coverage differs.
     """
     if before and not after:
         raise UsageError("Pass the keys of two runs, or none. `ledgerframes report status` lists them.")

@@ -248,6 +248,7 @@ def draws(
         def draw_result(frame: pd.DataFrame, ax: Axes | None = None, **options: Any) -> Axes:
             frame = with_names(frame) if isinstance(frame, pd.DataFrame) else frame
             by, has_periods, has_rounds = check_result(frame, figure)
+            frame = frame.reset_index(drop=True)  # rows of a concatenation can repeat labels, by which rows are selected
             with c.canvas(ax) as axes:
                 chart = Chart(frame, FIGURES[figure], title, by, has_periods, has_rounds, axes, is_new=ax is None)
                 if empty and (frame[column].isna().all() if column else frame.empty):

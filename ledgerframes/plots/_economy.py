@@ -101,7 +101,7 @@ def economy_burn_mint(chart: Chart) -> None:
     ax, frame, ratio, quantity = chart.ax, chart.frame, chart.numbers("ratio"), "Burned per coin minted"
     title = "Coin burned per coin minted"
     if not chart.has_periods:
-        s.bars(chart, ["all of the window"], ratio[:1], [f"{ratio[0]:,.4f}"])
+        s.bars(chart, ["all of the window"], ratio[:1], [r.amount(ratio[0], 4)])
         c.number_axis(ax.xaxis, quantity, c.plain)
         return chart.show_titles(title, "1: burn equals mint", _unexplained_note(frame))
     burned, part = chart.numbers("burned"), np.nan_to_num(chart.numbers("traffic_part"))
@@ -147,7 +147,7 @@ def economy_balance(chart: Chart) -> None:
     if not chart.has_periods:
         visible = chart.largest(frame.assign(name=names), "balance").sort_values("balance", ascending=False)
         values = r.numbers(visible["balance"])
-        s.bars(chart, visible["name"].tolist(), values, [f"{value:,.2f}" for value in values])
+        s.bars(chart, visible["name"].tolist(), values, ["" if pd.isna(coin) else r.amount(coin) for coin in visible["balance"]])
         c.amount_axis(ax.xaxis, "Balance")
         return chart.show_titles(title, *_balance_notes(frame))
     if frame["party"].nunique(dropna=False) == 1:
@@ -163,7 +163,7 @@ def economy_balance(chart: Chart) -> None:
         balances = chart.numbers("balance")
         table = chart.group_table(balances, np.nan_to_num(balances), keys=["party"], labels=names)
         table = table.set_index(np.unique(c.time_numbers(frame["period_end"])))
-        of_parties = p.panels(chart, table, lambda axis, _: c.amount_axis(axis, "Balance"), lambda coin: f"{coin:,.2f}")
+        of_parties = p.panels(chart, table, lambda axis, _: c.amount_axis(axis, "Balance"), r.amount)
         for name, panel in of_parties.items():
             _draw_sums(panel, frame[pd.Series(names, frame.index) == name])
         return chart.show_titles(title, *_balance_notes(frame))

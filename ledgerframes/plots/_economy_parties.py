@@ -101,7 +101,7 @@ def economy_reward_split(chart: Chart) -> None:
             ax.barh(np.arange(len(visible)) + shift, widths, left=ends, label=name, **style)
             ends = ends + widths
         for row, end in enumerate(ends):
-            c.annotate(ax, f"{end:,.2f}  {name}", (end, row + shift), (4, 0), "data", va="center")
+            c.annotate(ax, f"{r.amount(end)}  {name}", (end, row + shift), (4, 0), "data", va="center")
     for row, provider in enumerate(visible):
         if frame.loc[frame["provider"] == provider, "coupon_amount"].isna().all():
             c.annotate(ax, "unknown", (0, row), (4, 0), "data", va="center")

@@ -144,16 +144,17 @@ def reconcile_supply(chart: Chart) -> None:
     if chart.frame[[*names, "unexplained", "locked", "owned_by_dso"]].isna().any(axis=None) or chart.frame.empty:
         return chart.show_message("An amount is unknown, so the coin cannot be added up.")
     row = chart.frame.iloc[0]
-    opening, minted, burned, fees, expected, actual = (float(row[name]) for name in names)
-    lengths = np.array([opening, minted, burned, fees, expected, actual])
+    amounts = [row[name] for name in names]
+    lengths = np.array(amounts, "float64")
+    opening, minted, burned, _, expected, _ = lengths
     left = np.array([0, opening, opening + minted - burned, expected, 0, 0])
     labels = ["at the start", "minted", "burned", "fees", "expected at the end", "at the end"]
     signs = ("", "+", "−", "−", "", "")
-    texts = [f"{sign if length else ''}{length:,.2f}" for sign, length in zip(signs, lengths, strict=True)]
+    texts = [f"{sign if amount else ''}{r.amount(amount)}" for sign, amount in zip(signs, amounts, strict=True)]
     s.bars(chart, labels, lengths, texts, left, colors=[c.color(number) for number in (0, 4, 1, 1, 0, 0)])
     c.amount_axis(chart.ax.xaxis, "Amount")
     difference = "No unexplained difference" if row["unexplained"] == 0 else f"Unexplained: {_exact(row['unexplained'])} coin"
-    parts = f"Locked: {float(row['locked']):,.2f}, owned by the network's own party: {float(row['owned_by_dso']):,.2f}"
+    parts = f"Locked: {r.amount(row['locked'])}, owned by the network's own party: {r.amount(row['owned_by_dso'])}"
     return chart.show_titles("Coin from mint and burn, and coin at the end", difference, parts)
 
 

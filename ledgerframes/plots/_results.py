@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ GROUP_TEXTS = {
     "user": "by user of the ledger API",
     "version": "by version of the package",
     "activity.weights party": "by app provider",
+    "activity.rewards party": "by app provider",
 }
 
 Numbers = npt.NDArray[np.float64]
@@ -146,6 +148,15 @@ def _view_count_label(number: Any) -> str:
 def percent(share: float, decimals: int = 0) -> str:
     """Return a share as percent, which is 0 or 100 only if that is exact."""
     return printing.share(share, decimals)
+
+
+def amount(value: float | Decimal, decimals: int = 2) -> str:
+    """Return a known amount as text, which is 0 only if the amount is.
+
+    >>> amount(0.0), amount(0.004), amount(12.5)
+    ('0.00', '0.0040', '12.50')
+    """
+    return printing.amount(Decimal(str(value)), decimals)
 
 
 # -- titles and notes ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
+from ledgerframes.values import decimals
 
 MOVED, WAITS, ENDED, UNKNOWN = "moved", "reserved or waits", "ended without a transfer", "outcome unknown"
 STYLES: s.Styles = {
@@ -78,5 +79,5 @@ def _name(row: pd.Series) -> str:
 
 def _moved(rows: pd.DataFrame) -> str:
     """Return the sum of known amounts, or an empty text if none is known."""
-    amounts = r.numbers(rows["amount"].dropna())
-    return f"{amounts.sum():,.2f}" if len(amounts) else ""
+    total = decimals.total(rows["amount"].dropna())
+    return "" if total is None else r.amount(total)

@@ -29,7 +29,6 @@ NO_VALUE = "No value is known in this window."
 MAX_PANELS = 12
 MAX_COLUMNS = 4
 MAX_TICKS = 3  # of each axis
-MAX_MARKED_TEXTS = 14  # positions of a panel, on each of which a text has room
 LEFT, BELOW, NAME, GAP = 36, 16, 20, 30  # printer's points for the labels of ticks, the name of a panel, and between two
 NAME_LINE = 10  # printer's points of each further line of a name
 TICK_SIZE = 7
@@ -52,8 +51,8 @@ def panels(
 ) -> Mapping[str, Axes]:
     """Draw a panel for each of the first columns of a table, and return them by column.
 
-    A text stands at the values that `marks` has, or else at the highest one. `around` is a gray line in each panel. Without
-    a value, a sentence stands instead of the panels.
+    A text stands at the values that `marks` has if the texts fit, or else at the highest one. `around` is a gray line in
+    each panel. Without a value, a sentence stands instead of the panels.
     """
     drawn = table.dropna(axis="columns", how="all")
     if drawn.empty:
@@ -104,12 +103,20 @@ def _draw_panel(
     style: dict[str, Any] = {"marker": "o" if len(values) <= MAX_MARKERS else "", "markersize": 2.5, "linewidth": 1.2}
     line(ax, x, y, color=c.color(0), label=OWN_LINE, **style)
     ax.plot(x[marked], y[marked], "D", color=c.color(1), markersize=4, label="_marked")
-    texts = np.flatnonzero(marked & ~np.isnan(y))
-    if not 0 < len(texts) <= MAX_MARKED_TEXTS or len(values) > MAX_MARKED_TEXTS:
-        texts = np.array([np.nanargmax(y)])
     chart.draw_time_axis()
+    texts = np.flatnonzero(marked & ~np.isnan(y))
+    if not len(texts) or not _fit(ax, x[texts], [to_text(value) for value in y[texts]]):
+        texts = np.array([np.nanargmax(y)])
     for at in texts:
         c.label_point(ax, to_text(y[at]), (x[at], y[at]), 4, fontsize=TICK_SIZE)
+
+
+def _fit(ax: Axes, x: r.Numbers, texts: list[str]) -> bool:
+    """Return whether texts above points lie next to each other in the narrowest panel."""
+    first, last = ax.get_xlim()
+    width = max(map(len, texts)) * DIGIT_WIDTH
+    middles = np.clip((x - first) / (last - first) * MIN_WIDTH, width / 2, MIN_WIDTH - width / 2)  # no text leaves its panel
+    return bool((np.diff(middles) >= width).all())
 
 
 def _top(low: float, highest: float, scale: str) -> float:

@@ -31,7 +31,6 @@ MAX_PLAIN_TEXT = 34
 MAX_UNBROKEN_TEXT = 20
 SECOND = pd.Timedelta(1, "s")
 DURATION_UNITS = {"days": pd.Timedelta(1, "D"), "h": pd.Timedelta(1, "h"), "min": pd.Timedelta(1, "min")}
-LEAST_AMOUNT = Decimal("0.0001")
 LEAST_NUMBER = 0.001
 ID_NAMES = ("_id", "_number")  # columns of integers that count nothing
 MIN_HEX = 40  # digits of an id or digest
@@ -197,8 +196,8 @@ def _amount(value: Decimal, decimals: int) -> str:
     >>> _amount(Decimal("-0.00000004"), 4), _amount(Decimal("12345.6"), 2)
     ('> -0.0001', '12,345.60')
     """
-    if value and abs(value) < LEAST_AMOUNT:
-        return f"< {LEAST_AMOUNT}" if value > 0 else f"> -{LEAST_AMOUNT}"
+    if value and abs(value) < printing.LEAST_AMOUNT:
+        return f"< {printing.LEAST_AMOUNT}" if value > 0 else f"> -{printing.LEAST_AMOUNT}"
     return f"{value:,.{decimals}f}"
 
 

@@ -58,10 +58,10 @@ def compare_runs(out: Path, report: str, before: str | None = None, after: str |
     Returns
     -------
     DataFrame
-        One row per setting that differs, for the final share of the window, per figure of :data:`HEADLINE`, and per table
-        whose number of rows differs, in this order. The columns are ``item``, ``before``, ``after``, ``change`` and ``note``,
-        as text. The note says whether length or coverage differ, and is otherwise empty. If the windows differ in length, the
-        change of a count is per day.
+        One row for the keys of the runs, per setting that differs, for the final share of the window, per figure of
+        :data:`HEADLINE`, and per table whose number of rows differs, in this order. The columns are ``item``, ``before``,
+        ``after``, ``change`` and ``note``, as text. The note says whether length or coverage differ, and is otherwise empty. If
+        the windows differ in length, the change of a count is per day.
 
     Raises
     ------
@@ -74,19 +74,31 @@ def compare_runs(out: Path, report: str, before: str | None = None, after: str |
         published = [name for name in report_names(Path(out)) if ReportDir(Path(out), name).published_runs()]
         step = f"Choose from {', '.join(published)}." if published else "Run a report first."
         raise UsageError(f"No run of report {report!r} is published in {out}. {step}")
-    newest = list(runs.values())[-1].get("network")
-    keys = list(runs) if before or after else [key for key, run in runs.items() if run.get("network") == newest]
+    keys = list(runs) if before or after else _newest_of_windows(runs)
     if before is None and after is None and len(keys) < 2:
-        number = pluralize(len(keys), "published run")
-        raise UsageError(f"Report {report} has {number} in {out}, but a comparison needs two. Run it over another window.")
+        windows = pluralize(len(keys), "window")
+        message = f"Report {report} has runs over {windows} in {out}, but a comparison needs two."
+        raise UsageError(f"{message} Run it over another window.")
     keys = [_find_key(keys, before or keys[-2]), _find_key(keys, after or keys[-1])]
     networks = [runs[key].get("network") for key in keys]
     if networks[0] != networks[1]:
         raise UsageError(f"Runs of two networks do not compare, got {networks[0]} and {networks[1]}. Choose two of one network.")
     bases = [Basis.of(runs[key]) for key in keys]
-    older, newer = (_items(runs[key], report_dir.path / key) for key in keys)
+    older, newer = (_items(key, runs[key], report_dir.path / key) for key in keys)
     rows = [row for groups in zip(older, newer, strict=True) for row in _changes(*groups, *bases)]
     return pd.DataFrame(rows, columns=list(CHANGE_DTYPES)).astype(CHANGE_DTYPES)
+
+
+def _newest_of_windows(runs: dict[str, RunContent]) -> list[str]:
+    """Return the key of the newest run over each window of the newest network."""
+    newest = list(runs.values())[-1].get("network")
+    of_windows: dict[tuple[str, str], str] = {}
+    for key, run in runs.items():
+        if run.get("network") == newest:
+            window = run["window"]["since"], run["window"]["until"]
+            of_windows.pop(window, None)  # so that the order stays that of the newest runs
+            of_windows[window] = key
+    return [*of_windows.values()]
 
 
 def _find_key(keys: list[str], text: str) -> str:
@@ -96,12 +108,12 @@ def _find_key(keys: list[str], text: str) -> str:
     return matches[0]
 
 
-def _items(run: RunContent, directory: Path) -> list[dict[str, Value]]:
+def _items(key: str, run: RunContent, directory: Path) -> list[dict[str, Value]]:
     """Return the settings, the figures and the rows of each table of a run."""
     headline, tables = run.get("headline", {}), sorted((directory / "tables").glob("*.parquet"))
     settings: dict[str, Value] = {f"{name} {part}".strip(): value for name in SETTINGS for part, value in _parts(run[name])}
     figures: dict[str, Value] = {"final": run["coverage"]["final"], **{name: headline.get(name) for name in HEADLINE}}
-    return [settings, figures, {f"rows of {path.stem}": pq.read_metadata(path).num_rows for path in tables}]
+    return [{"key": key}, settings, figures, {f"rows of {path.stem}": pq.read_metadata(path).num_rows for path in tables}]
 
 
 def _parts(value: object) -> Iterator[tuple[str, str]]:

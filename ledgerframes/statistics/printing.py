@@ -35,6 +35,8 @@ MISSING = "–"
 FULL_COUNT = 100
 DIGITS = 3
 MICROSECONDS = 1_000_000
+AMOUNT_DECIMALS = 4  # of small amounts
+LEAST_AMOUNT = Decimal(1).scaleb(-AMOUNT_DECIMALS)
 BYTE_UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
@@ -261,6 +263,18 @@ def size(number: int) -> str:
     scale, unit = next(pair for pair in BYTE_UNITS if rounded >= pair[0])
     decimals = max(0, DIGITS - len(str(rounded // scale)))
     return f"{_fixed(Fraction(rounded, scale), decimals)} {unit}"
+
+
+def amount(value: Decimal, decimals: int = 2) -> str:
+    """Return an amount with fixed decimal places, of which a small one has more.
+
+    >>> amount(Decimal("1234.5")), amount(Decimal("0E-10")), amount(Decimal("-0.004")), amount(Decimal("0.0000000001"))
+    ('1,234.50', '0.00', '−0.0040', '< 0.0001')
+    """
+    if value and abs(value) < LEAST_AMOUNT:
+        return f"< {LEAST_AMOUNT}" if value > 0 else f"> −{LEAST_AMOUNT}"
+    is_small = bool(value) and abs(value) < Decimal(1).scaleb(-decimals)
+    return f"{value:,.{AMOUNT_DECIMALS if is_small else decimals}f}".replace("-", "−")
 
 
 def duration(microseconds: int | None) -> str:

@@ -44,7 +44,7 @@ def test_a_run_lists_its_headline(net: Network, tmp_path: Path, small: Small) ->
 def test_a_comparison_names_what_differs(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     run_report("small", net=net, out=tmp_path, since=SINCE, until=NOON)
-    with pytest.raises(UsageError, match=r"has 1 published run in .* Run it over another window\."):
+    with pytest.raises(UsageError, match=r"has runs over 1 window in .* Run it over another window\."):
         compare_runs(tmp_path, "small")
     run_report("small", net=net, out=tmp_path, since=SINCE, until=UNTIL)
     changes = compare_runs(tmp_path, "small").set_index("item")
@@ -59,6 +59,17 @@ def test_a_comparison_names_what_differs(net: Network, tmp_path: Path, small: Sm
     assert changes.loc["final", ["before", "after"]].tolist() == ["100 %", "100 %"]
     with pytest.raises(UsageError, match="0 runs have a key that begins with 'nope'"):
         compare_runs(tmp_path, "small", "nope", runs.loc[0, "key"])
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_comparison_takes_the_newest_run_of_each_of_two_windows(net: Network, tmp_path: Path, small: Small) -> None:
+    runs = []
+    for number, until in enumerate((NOON, NOON, UNTIL, UNTIL)):
+        small(f"x = {number}")
+        runs.append(run_report("small", net=net, out=tmp_path, since=SINCE, until=until).key)
+    assert len({*runs}) == 4
+    changes = compare_runs(tmp_path, "small").set_index("item")
+    assert changes.loc["key", ["before", "after"]].tolist() == [runs[1], runs[3]]
 
 
 @pytest.mark.usefixtures("no_kernel")

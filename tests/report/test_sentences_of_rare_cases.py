@@ -269,6 +269,9 @@ def test_unknown_amounts_of_coin_are_not_zero() -> None:
     text = "4.00 coin were burned and 8.00 minted: 0.500 burned for each coin minted. Unexplained: 0.00 coin."
     assert of_burn_mint(pd.DataFrame([known])) == text
     assert of_burn_mint(pd.DataFrame([known, unknown])) == f"In the 1 of 2 periods whose amounts are known, {text}"
+    opposite = pd.DataFrame([{**known, "unexplained": Decimal(amount)} for amount in ("5", "-5", "0", "0.004")])
+    assert of_burn_mint(opposite).endswith("Unexplained: 10.00 coin in 3 of 4 periods.")
+    assert of_burn_mint(pd.DataFrame([{**known, "unexplained": Decimal("-0.004")}])).endswith("Unexplained: −0.0040 coin.")
     nothing = "How much coin was burned for each coin minted is unknown, because some amounts are."
     assert of_burn_mint(pd.DataFrame([unknown])) == nothing
     assert of_burn_mint(pd.DataFrame([{**known, "minted": Decimal(0)}])) == "4.00 coin were burned, and none were minted."

@@ -45,12 +45,22 @@ def of_burn_mint(result: pd.DataFrame) -> str:
     known = result.dropna(subset=["burned", "minted", "unexplained"])
     if len(result) and known.empty:
         return "How much coin was burned for each coin minted is unknown, because some amounts are."
-    burned, minted, unexplained = (decimals.total(known[name]) or Decimal(0) for name in ("burned", "minted", "unexplained"))
+    burned, minted = (Decimal(decimals.total(known[name]) or 0) for name in ("burned", "minted"))
     if not minted:
-        return NO_FLOW if not burned else f"{burned:,.2f} coin were burned, and none were minted."
+        return NO_FLOW if not burned else f"{printing.amount(burned)} coin were burned, and none were minted."
     whose = "" if len(known) == len(result) else f"In the {len(known):,} of {len(result):,} periods whose amounts are known, "
-    ratio = f"{burned / minted:.3f} burned for each coin minted"
-    return f"{whose}{burned:,.2f} coin were burned and {minted:,.2f} minted: {ratio}. Unexplained: {unexplained:,.2f} coin."
+    ratio = f"{printing.amount(burned / minted, 3)} burned for each coin minted"
+    flows = f"{printing.amount(burned)} coin were burned and {printing.amount(minted)} minted: {ratio}."
+    return f"{whose}{flows} Unexplained: {_unexplained(known['unexplained'])}."
+
+
+def _unexplained(amounts: pd.Series) -> str:
+    """Return the coin that no flow explains, in which amounts of two signs do not cancel out."""
+    absolute = [abs(amount) for amount in amounts if amount]
+    if len(amounts) == 1:
+        return f"{printing.amount(amounts.iloc[0])} coin"
+    where = f" in {len(absolute):,} of {len(amounts):,} periods" if absolute else ""
+    return f"{printing.amount(sum(absolute, Decimal(0)))} coin{where}"
 
 
 def of_balance(result: pd.DataFrame) -> str:
@@ -65,7 +75,7 @@ def of_balance(result: pd.DataFrame) -> str:
 def _coin(amounts: pd.Series) -> str:
     if len(amounts) and amounts.isna().all():
         return "an unknown amount of coin"
-    return _lower_bound(amounts, f"{decimals.total(amounts.dropna()) or 0:,.2f} coin")
+    return _lower_bound(amounts, f"{printing.amount(Decimal(decimals.total(amounts.dropna()) or 0))} coin")
 
 
 def _size(byte_counts: pd.Series) -> str:
