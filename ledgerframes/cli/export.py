@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.frame_output import KeepFormulas
 from ledgerframes.cli.options import CommandContext, During, Until, option
+from ledgerframes.cli.sync_summary import gaps_of, has_provisional
 from ledgerframes.texts.representation import pluralize
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def export(
@@ -40,13 +45,16 @@ def export(
     frames = from_store(net, table, since=since, until=until, during=during, allow_partial=allow_partial)
     names = [name.strip() for name in columns.split(",")] if columns is not None else None
     rows = write_table(frames, frames.tables[0], to, columns=names, overwrite=overwrite, escape_formulas=not keep_formulas)
+    coverage = frames.coverage
     document = {
         "network": net.name,
         "table": table,
         "file": to,
         "rows": rows,
         "bytes": to.stat().st_size,
-        "provisional": bool(((frames.coverage["status"] == "provisional") & (frames.coverage["rows"] > 0)).any()),
+        "provisional": has_provisional(coverage),  # with or without rows, because some may follow
+        "final_until": _final_until(coverage),
+        "gaps": gaps_of(coverage),
     }
     context.print_summary(document, _format)
     note = resolve_in_store(net.store, table).other_datasets_note
@@ -54,9 +62,20 @@ def export(
         output.write_error(f"{note}.")
 
 
+def _final_until(coverage: pd.DataFrame) -> datetime | None:
+    """Return the end of the final time, or None if there is none or everything is final."""
+    start = coverage.loc[coverage["status"] == "provisional", "since"].min()
+    is_before = (coverage["status"] == "final") & (coverage["since"] < start)
+    return start.to_pydatetime() if is_before.any() else None
+
+
 def _format(document: dict[str, Any]) -> str:
     size = f"{pluralize(document['rows'], 'row')}, {output.format_bytes(document['bytes'])}"
     pairs = [("network", document["network"]), ("file", document["file"]), (document["table"], size)]
     if document["provisional"]:
-        pairs.append(("provisional", "some rows may still change"))
+        until = document["final_until"]
+        final = f" (final until {output.format_time(until)} UTC)" if until else ""
+        pairs.append(("provisional", f"some rows may still change or follow{final}"))
+    if document["gaps"]:
+        pairs.append(("pruned", output.format_gaps(document["gaps"])))
     return output.format_pairs(pairs)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, option
 from ledgerframes.errors import UsageError
-from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.values.windows import iso
 
 if TYPE_CHECKING:
     import pandas as pd
 
+BYTES = "binary[pyarrow]"
+EXPLAIN = ["explain_key", "explain_value"]  # columns of a plan of DuckDB, which is a drawing of several lines
 AsCsv = Annotated[bool, option("--csv", "Write CSV to stdout, with the cells of `ledgerframes export`.")]
 KeepFormulas = Annotated[bool, option("--keep-formulas", "Write CSV cells that begin like a formula without an apostrophe.")]
 
@@ -35,18 +36,19 @@ def print_frame(context: CommandContext, frame: pd.DataFrame, *, as_csv: bool, e
 
 
 def _write_csv(frame: pd.DataFrame, *, escape_formulas: bool) -> None:
-    """Write the result to stdout. A terminal shows control characters escaped."""
+    """Write the result to stdout, bytes as hexadecimal digits."""
     from ledgerframes.export import write_csv
 
+    for name in frame.columns[frame.dtypes == BYTES]:
+        frame = frame.assign(**{name: frame[name].map(bytes.hex, na_action="ignore").astype("str")})
     file = io.BytesIO()
     write_csv(frame, file, escape_formulas=escape_formulas)
-    text = file.getvalue().decode().removesuffix("\n")
-    output.write("\n".join(map(escape_control, text.split("\n"))) if output.is_terminal() else text)
+    output.write_csv(file.getvalue().decode().removesuffix("\n"))
 
 
 def _format(document: dict[str, Any], numeric: list[str]) -> str:
     rows = [[_cell(value) for value in row.values()] for row in document["rows"]]
-    return output.format_table(document["columns"], rows, right=numeric)
+    return output.format_table(document["columns"], rows, right=numeric, has_lines=document["columns"] == EXPLAIN)
 
 
 def _cell(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import math
@@ -109,8 +110,26 @@ def _allow_color() -> bool | None:
 
 def write_json(document: object) -> None:
     """Write one JSON document to stdout."""
-    text = json.dumps(document, indent=2, ensure_ascii=False, default=_to_json)
+    text = json.dumps(document, indent=2, ensure_ascii=not _is_utf8(), default=_to_json)
     write(UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+
+
+def _is_utf8() -> bool:
+    """Return whether stdout encodes any character.
+
+    The escapes of a stream that does not are not those of JSON.
+    """
+    encoding = getattr(sys.stdout, "encoding", None)
+    return encoding is None or codecs.lookup(encoding).name == "utf-8"
+
+
+def write_csv(text: str) -> None:
+    """Write CSV to stdout in UTF-8, or escaped on a terminal."""
+    if is_terminal():
+        text = "\n".join(map(escape_control, text.split("\n")))
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # because CSV has no escapes for characters
+    write(text)
 
 
 def _to_json(value: object) -> object:
@@ -126,7 +145,8 @@ def _to_json(value: object) -> object:
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a frame as plain values.
 
-    A missing value is None, and an amount is text, so that no digit is lost.
+    A missing value is None, an amount is text, so that no digit is lost, and bytes are hexadecimal digits. So are those inside
+    of lists and structs.
     """
     columns = {str(name): _plain_values(frame[name]) for name in frame.columns}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -137,24 +157,44 @@ def _plain_values(column: pd.Series) -> list[Any]:
 
 
 def _plain_value(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain_value(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain_value(each) for each in value]
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, Decimal):
         return format(value, "f")
-    is_number = not isinstance(value, float) or math.isfinite(
-        value
-    )  # The result of a division by 0 is no value, and not valid JSON.
-    return value if is_number else None
+    # The result of a division by 0 is no value, and not valid JSON.
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def format_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()) -> str:
-    """Return rows as columns below their titles, those in `right` aligned to the right."""
-    cells = [[escape_control(str(cell)) for cell in row] for row in rows]
-    lines = _align([list(titles), *cells], {titles.index(title) for title in right})
+def format_table(
+    titles: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = (), *, has_lines: bool = False
+) -> str:
+    """Return rows as columns below their titles, those in `right` aligned to the right.
+
+    Only with `has_lines`, the last cell of a row can have several lines.
+    """
+    cells = [[_escape_cell(str(cell)) for cell in row] for row in rows]
+    if has_lines:
+        cells = [[*cell[:-1], escape_control(str(row[-1]))] for cell, row in zip(cells, rows, strict=True)]
+    lines = _align([[*map(_escape_cell, titles)], *cells], {titles.index(title) for title in right})
     return "\n".join(lines)
+
+
+def _escape_cell(text: str) -> str:
+    r"""Return a text on one line, because the next line of a cell would look like another row.
+
+    >>> _escape_cell("one\ntwo")
+    'one\\ntwo'
+    """
+    return escape_control(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def format_pairs(pairs: Iterable[tuple[str, Any]]) -> str:
     """Return names and values, one pair per line."""
-    return "\n".join(_align([[escape_control(name), escape_control(str(value))] for name, value in pairs], set()))
+    return "\n".join(_align([[_escape_cell(name), _escape_cell(str(value))] for name, value in pairs], set()))
 
 
 def _align(rows: list[list[str]], right: set[int]) -> list[str]:
@@ -202,6 +242,16 @@ def format_bytes(count: int) -> str:
 def format_time(time: datetime) -> str:
     """Return a UTC time to the second, without its zone."""
     return time.isoformat(sep=" ", timespec="seconds")[:19]
+
+
+def format_gaps(gaps: Iterable[Mapping[str, int]]) -> str:
+    """Return offset ranges that were pruned before they were fetched.
+
+    >>> format_gaps([{"after": 0, "through": 300_013}])
+    'offsets after 0 through 300,013 (not in the store)'
+    """
+    ranges = (f"after {gap['after']:,} through {gap['through']:,}" for gap in gaps)
+    return f"offsets {', '.join(ranges)} (not in the store)"
 
 
 def format_window(since: datetime, until: datetime) -> str:

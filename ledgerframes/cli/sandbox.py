@@ -135,13 +135,15 @@ def _parse_faults(texts: list[str]) -> Faults | None:
     types = {field.name: int if field.name == "seed" else float for field in fields(Faults)}
     values: dict[str, Any] = {}
     for text in texts:
-        name, _, value = text.replace("-", "_").partition("=")
+        name, _, value = text.partition("=")
+        name = name.replace("-", "_")
         if name not in types:
             raise UsageError(f"Unknown fault {name!r}. Choose from {', '.join(types)}.")
         try:
             values[name] = types[name](value or 1)
         except ValueError:
-            raise UsageError(f"--fault {name} must be a number, got {value!r}. Write it as {name}=0.1.") from None
+            noun, example = ("an integer", 1) if types[name] is int else ("a number", 0.1)
+            raise UsageError(f"--fault {name} must be {noun}, got {value!r}. Write it as '{name}={example}'.") from None
     try:
         return Faults(**values) if values else None
     except ValueError as error:
@@ -168,7 +170,7 @@ def _format(document: dict[str, Any]) -> str:
         ("record times", output.format_window(document["since"], document["until"])),
     ]
     # A date, because words such as yesterday follow this machine's clock.
-    last_day = (document["until"] - timedelta(days=1)).date()
+    last_day = max((document["until"] - timedelta(days=1)).date(), document["since"].date())
     token_line = CHECKED if document["token_required"] else UNCHECKED
     if document["token_file"]:
         token_line = f"token_file = {_to_toml(document['token_file'])}"

@@ -23,7 +23,8 @@ def sql(
     """Query stored tables with SQL.
 
     Makes no HTTP requests. All rows are shown, so use LIMIT for large results. With --json, amounts are text, so that no
-    digit is lost. Provisional rows count, and a note says so, as it does if the store does not have all of the window.
+    digit is lost. Bytes are hexadecimal digits. Provisional rows count, and a note says so, as it does if the store does
+    not have all of the window.
     """
     from ledgerframes.queries import run_query
 

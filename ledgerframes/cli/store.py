@@ -57,6 +57,7 @@ def describe(net: Network) -> dict[str, Any]:
         "bulk_acs_objects": _count_objects(by_dataset[BULK_ACS.name] + by_dataset[BULK_ACS_BY_KEY.name]),
         "participant_id": net.store.participant(),
         "highest_offset": net.store.max_position(LEDGER) or None,
+        "gaps": _gaps(by_dataset[LEDGER.name]),
         "unreadable": [_describe_unreadable(each) for dataset in DATASETS.values() for each in net.store.unreadable(dataset)],
         "tables": {name: totals for name, totals in tables.items() if totals["rows"]},
         "other_networks": net.store.other_networks(),
@@ -87,6 +88,14 @@ def _coverage(segments: list[Segment]) -> list[dict[str, Any]]:
                 }
             )
     return windows
+
+
+def _gaps(segments: list[Segment]) -> list[dict[str, int]]:
+    """Return the offset ranges that were pruned before they were fetched, through any filter."""
+    from ledgerframes.values.extents import OffsetRange
+
+    extents = [segment.extent for segment in segments if segment.status == "gap" and isinstance(segment.extent, OffsetRange)]
+    return [{"after": after, "through": through} for after, through in sorted({(each.start, each.stop) for each in extents})]
 
 
 def _describe_unreadable(each: UnreadableSegment) -> dict[str, Any]:
@@ -158,6 +167,8 @@ def _pairs(document: dict[str, Any]) -> list[tuple[str, str]]:
     if document["highest_offset"]:
         owner = f" of {document['participant_id']}" if document["participant_id"] else ""  # unknown after a rebuild
         pairs.append(("ledger", f"through offset {document['highest_offset']:,}{owner}"))
+    if document["gaps"]:
+        pairs.append(("pruned", output.format_gaps(document["gaps"])))
     if document["other_networks"]:
         pairs.append(("other networks", ", ".join(document["other_networks"])))
     return pairs

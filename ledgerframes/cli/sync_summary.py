@@ -66,7 +66,9 @@ def describe_sync(net: Network, frames: Frames, seconds: float) -> dict[str, Any
         "after": frames.offset_range[0] if frames.offset_range else None,
         "through": frames.offset_range[1] if frames.offset_range else None,
         "rows": {table: frames.count_rows(table) for table in frames.tables},
+        "provisional": has_provisional(coverage),
         "provisional_rows": int(coverage.loc[coverage["status"] == "provisional", "rows"].sum()),
+        "gaps": gaps_of(coverage),
         "problems": frames.problems.to_dict("records"),
         "extra_members": sorted(additions.members),
         "response_members": net.extra_members,
@@ -77,6 +79,17 @@ def describe_sync(net: Network, frames: Frames, seconds: float) -> dict[str, Any
         "seconds": round(seconds, 2),
         "store": str(net.store.location),
     }
+
+
+def has_provisional(coverage: pd.DataFrame) -> bool:
+    """Return whether a part of the coverage may change, with or without rows."""
+    return bool((coverage["status"] == "provisional").any())
+
+
+def gaps_of(coverage: pd.DataFrame) -> list[dict[str, int]]:
+    """Return the offset ranges that were pruned before they were fetched."""
+    gaps = coverage.loc[coverage["status"] == "gap", ["after", "through"]]
+    return [{"after": int(after), "through": int(through)} for after, through in gaps.itertuples(index=False)]
 
 
 def describe_bulk(frames: Frames, kind: str) -> dict[str, Any]:
@@ -126,6 +139,8 @@ def format_sync(document: dict[str, Any], *, from_files: bool = False, with_work
     ]
     if document["provisional_rows"]:
         pairs.append(("provisional", f"{pluralize(document['provisional_rows'], 'row')} (the next sync fetches them again)"))
+    if document["gaps"]:
+        pairs.append(("pruned", output.format_gaps(document["gaps"])))
     for problem in document["problems"]:
         pairs.append((f"{problem['problem']}s", f"{pluralize(problem['rows'], 'row')} of {problem['table']} excluded"))
     if document["extra_members"]:
@@ -140,11 +155,25 @@ def format_sync(document: dict[str, Any], *, from_files: bool = False, with_work
     if objects_until and objects_until < document["until"]:
         has_all = False
         pairs.append(("not available", f"{output.format_window(objects_until, document['until'])}: no bulk objects"))
-    if document["since"] and has_all and not any(document["rows"].values()):
-        pairs.append(("no events", "the network has none in this window"))
+    if document["since"] and has_all and not document["gaps"] and not any(document["rows"].values()):
+        pairs.append(_nothing(document))
     if document["failed_objects"]:
         pairs.append(("failed", f"{pluralize(len(document['failed_objects']), 'bulk object')}, listed on stderr"))
     return output.format_pairs(pairs)
+
+
+def _nothing(document: dict[str, Any]) -> tuple[str, str]:
+    """Return why a window has no rows.
+
+    Only final data of all events show that the network has none.
+    """
+    noun = "events" if "verdicts" in document["rows"] else "updates"
+    if document["provisional"]:
+        return f"no {noun}", "none so far (the next sync fetches this window again)"
+    if noun == "events":
+        return "no events", "the network has none in this window"
+    source = "bulk objects have" if "bulk_objects" in document["rows"] else "participant shows"
+    return "no updates", f"the {source} none of this selection in this window"
 
 
 def _selection(document: dict[str, Any]) -> tuple[str, str]:

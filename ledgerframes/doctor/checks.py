@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from ledgerframes.errors import LedgerframesError
+from ledgerframes.errors import LedgerframesError, ServiceError, UsageError
 
 Kind = Literal["configuration", "software", "store", "service"]
 Status = Literal["ok", "warning", "failed"]
@@ -40,11 +40,15 @@ Result = tuple[Status, str] | tuple[Status, str, str]
 
 
 def run_check(kind: Kind, subject: str, check: Callable[[], Result]) -> Check:
-    """Return the result of a check, which failed if it raised an error."""
+    """Return the result of a check, which failed if it raised an error.
+
+    What prevents a request to a service is a mistake in the configuration.
+    """
     try:
         return Check(kind, subject, *check())
     except LedgerframesError as error:
-        return failed_check(kind, subject, error)
+        is_before_request = isinstance(error, UsageError) and not isinstance(error, ServiceError)
+        return failed_check("configuration" if kind == "service" and is_before_request else kind, subject, error)
 
 
 def failed_check(kind: Kind, subject: str, error: LedgerframesError) -> Check:

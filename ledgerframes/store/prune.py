@@ -98,7 +98,8 @@ def prune(
     if before is not None:
         end = instant(before, "before")
         dropped = _drop_segments(store, _datasets_with_times(store, datasets), microseconds(end), dry_run)
-        logger.info("segments_dropped network=%s before=%s count=%d", store.network, iso(end), len(dropped))
+        if not dry_run:
+            logger.info("segments_dropped network=%s before=%s count=%d", store.network, iso(end), len(dropped))
     elif datasets is not None:
         raise UsageError("datasets= needs before=. Pass before=, or leave datasets= out.")
     files = orphan_files(store, without=dropped)

@@ -277,7 +277,7 @@ def test_sandbox_options(run: Run, servings: list[Any]) -> None:
         "--vocabulary",
         "canton",
         "--fault",
-        "old-service=1",
+        "old-service=1e-3",
         "--fault",
         "seed=3",
     ]
@@ -285,7 +285,14 @@ def test_sandbox_options(run: Run, servings: list[Any]) -> None:
     [(box, port, host)] = servings
     assert (document["name"], document["history_url"]) == (box.name, "http://127.0.0.1:8765/api/scan")
     assert "seed7-events500-days2-canton" in box.name
-    assert (port, host, box.faults) == (8765, "127.0.0.1", Faults(old_service=1, seed=3))
+    assert (port, host, box.faults) == (8765, "127.0.0.1", Faults(old_service=0.001, seed=3))
+
+
+@pytest.mark.usefixtures("servings")
+def test_the_day_that_a_sandbox_proposes_is_one_of_its_history(run: Run) -> None:
+    for speed in ((), ("--speed", "60")):
+        shown = run("sandbox", "--port", "8765", "--events", "400", "--days", "1", *speed).out
+        assert "record times  2026-11-08" in shown and "sync events --during 2026-11-08" in shown
 
 
 @pytest.mark.usefixtures("servings")

@@ -207,6 +207,14 @@ def test_a_failing_host(run: Run, host: Any, mode: str, subject: str) -> None:
     assert "failed" in run("doctor", "--profile", "live", "--quiet").out
 
 
+@pytest.mark.parametrize("profile", ['ledger_url = "{}"\ntoken_env = "NO_SUCH_TOKEN"', 'wallet_url = "{}/api/validator"'])
+def test_a_token_that_is_not_set_is_a_mistake_of_the_profile(run: Run, profile: str) -> None:
+    Path("ledgerframes.toml").write_text("[local]\n" + profile.format("http://127.0.0.1:9"))
+    result = run("--profile", "local", "doctor", "--json")
+    (failed,) = (check for check in result.document["checks"] if check["status"] == "failed")
+    assert (result.code, failed["kind"]) == (2, "configuration") and failed["next_step"]
+
+
 @pytest.mark.loopback
 def test_each_of_several_hosts_is_checked(run: Run, host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEDGERFRAMES_HISTORY_URL", f"{host.url} http://127.0.0.1:9/api")

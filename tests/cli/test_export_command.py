@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +57,8 @@ def test_export_as_a_document(run: Run, traffic: pd.DataFrame, tmp_path: Path) -
         "rows": len(traffic),
         "bytes": (tmp_path / "x.csv").stat().st_size,
         "provisional": False,
+        "final_until": None,
+        "gaps": [],
     }
     assert run("export", "traffic", "--to", tmp_path / "y.csv", "--quiet").out == ""
 
@@ -76,8 +79,42 @@ def test_export_reports_provisional_rows(run: Run, tmp_path: Path) -> None:
     run("sync", "events", "--during", "today")
     shown = run("export", "traffic", "--to", tmp_path / "x.csv", "--during", "today")
     assert shown.code == 0
-    assert "may still change" in shown.out
+    assert "some rows may still change or follow (final until 2026-11-" in shown.out
     assert run("export", "traffic", "--to", tmp_path / "y.csv", "--during", "today", "--json").document["provisional"] is True
+
+
+def test_values_inside_of_lists_are_those_of_columns(run: Run) -> None:
+    query = "select [1.0 / 0, 2] as xs, {'a': 'NaN'::double, 'b': 0::decimal(38, 10)} as s, '\\xff'::blob as c"
+    rows = run("sql", query, "--json").document["rows"]
+    assert rows == [{"xs": [None, 2.0], "s": {"a": None, "b": "0.0000000000"}, "c": "ff"}]
+    query = "select '\\xff'::blob as c, 1 as n union all select null, 2 order by n"
+    assert run("sql", query, "--csv").out == '"c","n"\n"ff",1\n,2\n'
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_json_and_csv_lose_no_letter_in_another_encoding(run: Run, monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    for option in ("--json", "--csv"):
+        file = io.BytesIO()
+        monkeypatch.setattr("sys.stdout", stream := io.TextIOWrapper(file, encoding, errors="backslashreplace"))
+        run("sql", "select 'é€→😀' as t", option)
+        stream.flush()
+        written = file.getvalue()
+        assert '"é€→😀"' in written.decode() if option == "--csv" else json.loads(written)["rows"] == [{"t": "é€→😀"}]
+
+
+def test_a_text_with_a_line_break_forges_no_row(run: Run) -> None:
+    lines = run("sql", "select 'x\nbob    1000000' as name, 1 as \"coin\nbob\"").out.splitlines()
+    assert len(lines) == 2 and r"x\nbob    1000000" in lines[1]
+    assert len(run("sql", "explain select 1").out.splitlines()) > 3, "the plan is a drawing of several lines"
+
+
+def test_an_export_of_time_to_come_is_provisional_without_rows(run: Run, tmp_path: Path) -> None:
+    run("sync", "events", "--since", "2026-11-08T22:00:00Z", "--until", "2026-11-30")
+    later = ("--since", "2026-11-20", "--until", "2026-11-30")
+    document = run("export", "traffic", "--to", tmp_path / "x.csv", *later, "--json").document
+    assert (document["rows"], document["provisional"], document["final_until"]) == (0, True, None)
+    all_of_it = run("export", "traffic", "--to", tmp_path / "y.csv", "--json").document
+    assert "2026-11-08T22" < all_of_it["final_until"] < "2026-11-10" and all_of_it["gaps"] == []
 
 
 def test_export_replaces_a_file_only_with_overwrite(run: Run, traffic: pd.DataFrame, tmp_path: Path) -> None:

@@ -133,11 +133,14 @@ def test_dropped_files_that_are_young_wait_for_the_next_time(store: Store) -> No
     assert (len(done.dropped_segments), len(done.deleted_files), len(done.retained_files), files(store)) == (2, 0, 2, 3)
 
 
-def test_a_dry_run_returns_what_would_be_deleted(store: Store) -> None:
+def test_a_dry_run_returns_what_would_be_deleted(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="ledgerframes")
     age(store, 2)
     planned = prune(store, before="1970-01-01T05:00:00Z", dry_run=True)
     assert (len(store.segments(EVENTS)), files(store)) == (3, 3)
+    assert "segments_dropped" not in caplog.text
     assert prune(store, before="1970-01-01T05:00:00Z") == planned
+    assert "segments_dropped" in caplog.text
 
 
 def test_a_range_that_ends_at_the_time_goes_and_one_that_reaches_past_it_stays(store: Store) -> None:
