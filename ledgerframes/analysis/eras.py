@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis.arguments import require_columns, require_frames
+from ledgerframes.analysis.labels import require_fields
 from ledgerframes.analysis.state.payloads import is_for_traffic
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -61,6 +62,7 @@ def table(path: str | PathLike[str] | None = None, *, rounds: pd.DataFrame | Non
     path = MAIN_NETWORK if path is None else Path(path)
     try:
         eras = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
+        require_fields(eras)
         if list(eras.columns) == COLUMNS:
             eras["at"] = pd.to_datetime(eras["at"], utc=True, format="ISO8601").astype("datetime64[us, UTC]")
     except (OSError, UnicodeDecodeError, ValueError) as error:

@@ -57,22 +57,37 @@ def read(path: str | PathLike[str]) -> pd.DataFrame:
     """
     try:
         labels = pd.read_csv(Path(path), dtype="str", keep_default_na=False, na_values=[""], encoding="utf-8")
+        require_fields(labels)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise UsageError(f"Cannot read labels from {path}: {error}. Pass a CSV file with the columns id, name, group.") from None
     if list(labels.columns) != COLUMNS:
         raise UsageError(f"{path} must have the columns id, name, group, got {', '.join(map(str, labels.columns))}.")
     if labels["id"].isna().any():
-        raise UsageError(f"Line {_lines(labels['id'].isna())} of {path} has no id.")
+        raise UsageError(f"Line {_lines(path, labels['id'].isna())} of {path} has no id.")
     repeated = labels["id"][labels["id"].duplicated()]
     if len(repeated):
-        lines = _lines(labels["id"] == repeated.iloc[0])
+        lines = _lines(path, labels["id"] == repeated.iloc[0])
         raise UsageError(f"Lines {lines} of {path} have the same id {repeated.iloc[0]!r}. Remove all but one.")
     return labels.astype("str")
 
 
-def _lines(mask: pd.Series) -> str:
-    """Return the line numbers of rows, where line 1 has the names of the columns."""
-    return ", ".join(str(index + 2) for index in mask.index[mask])
+def require_fields(rows: pd.DataFrame) -> None:
+    """Raise a ValueError if the lines of a CSV file have more fields than the first one.
+
+    pandas takes the first fields of such lines as an index, so that each column has the values of the next one.
+    """
+    if not isinstance(rows.index, pd.RangeIndex):
+        raise ValueError(f"a line has more than {len(rows.columns)} fields")
+
+
+def _lines(path: str | PathLike[str], mask: pd.Series) -> str:
+    """Return the line numbers of rows.
+
+    Blank lines are no rows, and the first other line has the names of the columns.
+    """
+    with Path(path).open(encoding="utf-8") as file:
+        numbers = [number for number, line in enumerate(file, 1) if line.strip()]
+    return ", ".join(str(numbers[index + 1]) for index in mask.index[mask])
 
 
 def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:

@@ -61,7 +61,8 @@ def app_requests(updates: Relation, *, has_state: bool) -> Relation:
             list_distinct(coalesce(submitting_parties, [])), lambda party: NOT list_contains(excluded_parties, party)
         )) AS outside_parties,
         len(outside_parties) > 0 AS is_outside,
-        coalesce(len(submitting_parties) > 0, false) AND requests.total_traffic_cost IS NOT NULL AS is_known,
+        coalesce(len(submitting_parties) > 0, false) AS has_submitter,
+        has_submitter AND requests.total_traffic_cost IS NOT NULL AS is_known,
         -- Old updates have no verdict.
         verdict_result IS NULL OR verdict_result = 'VERDICT_RESULT_ACCEPTED' AS is_accepted,
         coalesce(verdict_result = 'VERDICT_RESULT_REJECTED', false) AS is_rejected

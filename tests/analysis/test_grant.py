@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import ledgerframes as lf
 from ledgerframes.analysis import FIGURES
 from ledgerframes.errors import CoverageError, IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.store.location import digest_of
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 APP: dict[str, Any] = {"packages": ["pkg"]}
@@ -57,6 +61,18 @@ def test_requests_of_excluded_parties_count_without_a_known_cost(build: Callable
     assert totals["excluded_requests"] == 2
 
 
+def test_requests_without_a_known_submitter_are_not_excluded(build: Callable[..., Frames], event: Any) -> None:
+    frames = build([event("a", 1, 100, parties=["x::1"]), event("b", 2, 100, parties=[]), event("c", 3, 70, result=None)])
+    totals = lf.grant.evidence_totals(frames, app=APP, exclude=[], min_coverage=0, **DAY).iloc[0]
+    assert totals[["requests", "excluded_requests"]].tolist() == [1, 0]
+
+
+def test_parties_that_nothing_names_are_not_checked(build: Callable[..., Frames], event: Any) -> None:
+    """Frames of the updates alone have no quorums, so a party of the app is neither known nor unknown."""
+    frames = build([event("a", 1, 100, parties=["x::1"])])
+    assert evidence(frames, app={"packages": ["pkg"], "parties": ["app::1220c"]})["requests"].tolist() == [1]
+
+
 def test_private_and_rejected_requests_show_by_their_confirmers(use: Frames) -> None:
     app = {"packages": ["pkg"], "parties": ["app::1220c"]}
     row = evidence(use, app=app, by_confirmer=True).iloc[0]
@@ -95,6 +111,12 @@ def test_groups_of_labels_are_excluded(use: Frames) -> None:
         ({"exclude": "own::1220b"}, "must be a list"),
         ({"app": {"packages": ["pkk"]}}, "Choose from 'pkg'"),
         ({"app": {"package": ["pkg"]}}, "must be a dict with packages"),
+        (
+            {"app": {"packages": ["pkg"], "parties": ["app::1220d"]}},
+            "No quorum .* the party 'app::1220d'. Choose from 'app::1220c'",
+        ),
+        ({"app": {"parties": ["app::1220c"]}}, "must have packages or templates, or parties with by_confirmer=True"),
+        ({"app": {"packages": []}, "by_confirmer": True}, "must have packages or templates, or parties with by_confirmer=True"),
         ({"app": {"packages": "pkg"}}, "must have a list"),
         ({"labels": "labels.csv"}, "must be a result of lf.labels.read"),
     ],
@@ -208,6 +230,43 @@ def test_every_change_of_a_folder_is_found(folder: Path, tmp_path: Path) -> None
         lf.grant.verify(spoiled(manifest_json=b"{}"))
 
 
+def test_a_directory_among_the_files_is_found(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    (copy / "more").mkdir()
+    (copy / "days.csv").unlink()
+    (copy / "days.csv").mkdir()
+    with pytest.raises(IntegrityError) as caught:
+        lf.grant.verify(copy)
+    assert {name: text.rpartition("got ")[2] for name, text in caught.value.failures.items()} == {
+        "days.csv": "not a file",
+        "more": "not a file",
+    }
+
+
+def test_parties_with_a_space_verify(build: Callable[..., Frames], event: Any, tmp_path: Path) -> None:
+    frames = build([event("a", 1, 100, parties=["Alice Smith::1220aa", "bob::1220bb"])])
+    evidence(frames, folder=tmp_path / "evidence")
+    checks = lf.grant.verify(tmp_path / "evidence").set_index("subject")
+    assert checks.loc["totals parties", "value"] == "2"
+    nobody = evidence(frames, exclude=["Alice Smith::1220aa", "bob::1220bb"], folder=tmp_path / "nobody")
+    assert nobody["requests"].tolist() == [0]
+    schemas = [pq.read_schema(tmp_path / name / "requests.parquet") for name in ("evidence", "nobody")]
+    assert schemas[0].equals(schemas[1])
+    assert '[""Alice Smith::1220aa"",""bob::1220bb""]' in (tmp_path / "evidence" / "requests.csv").read_text()
+
+
+def test_a_folder_with_parties_as_one_text_verifies(folder: Path, tmp_path: Path) -> None:
+    """As earlier versions wrote them."""
+    path = Path(shutil.copytree(folder, tmp_path / "older"))
+    rows = pq.read_table(path / "requests.parquet").to_pylist()
+    older = [{**row, "outside_parties": " ".join(row["outside_parties"])} for row in rows]
+    pq.write_table(pa.Table.from_pylist(older), path / "requests.parquet")
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["files"]["requests.parquet"]["sha256"] = digest_of(path / "requests.parquet")
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    assert (lf.grant.verify(path)["subject"] == "totals parties").any()
+
+
 def test_days_that_are_not_the_sums_of_the_requests_are_found(folder: Path, tmp_path: Path) -> None:
     """Also with a manifest that was written for them."""
     path = tmp_path / "forged"
@@ -217,8 +276,6 @@ def test_days_that_are_not_the_sums_of_the_requests_are_found(folder: Path, tmp_
     for each in folder.iterdir():
         (path / each.name).write_bytes(each.read_bytes())
     days.to_parquet(path / "days.parquet", index=False)
-    from ledgerframes.store.location import digest_of
-
     manifest["files"]["days.parquet"]["sha256"] = digest_of(path / "days.parquet")
     (path / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(IntegrityError) as caught:

@@ -41,6 +41,9 @@ def test_labels_of_a_file(tmp_path: Path) -> None:
         ("id,name\na,b\n", "must have the columns id, name, group, got id, name"),
         ("id,name,group\na,1,x\nb,2,x\na,3,y\n", "Lines 2, 4 of .* have the same id 'a'"),
         ("id,name,group\n,1,x\n", "Line 2 of .* has no id"),
+        ("id,name,group\n\na,1,x\n  \na,2,x\n", "Lines 3, 5 of .* have the same id 'a'"),
+        ("\nid,name,group\n\n,1,x\n", "Line 4 of .* has no id"),
+        ("id,name,group\na,Ann,customers,since 2024\nb,Bob,customers,\n", "a line has more than 3 fields. Pass a CSV file"),
         ("", "Cannot read labels"),
     ],
 )
@@ -120,6 +123,9 @@ def test_frames_are_split_at_a_break(tmp_path: Path) -> None:
         lf.eras.split(frames_of(window=window), pd.DataFrame({"name": ["v1"]}))
     own.write_text("at,scope,name,reason,source\nsoon,app,v2,release,me\n")
     with pytest.raises(UsageError, match="Cannot read eras"):
+        lf.eras.table(own)
+    own.write_text("at,scope,name,reason,source\n2026-03-03,app,v2,release,me,note\n")
+    with pytest.raises(UsageError, match="a line has more than 5 fields"):
         lf.eras.table(own)
 
 

@@ -51,7 +51,7 @@ def test_a_window_beyond_that_of_the_frames_is_refused(build, event):
         inside.between(DAY, DAY + timedelta(hours=7))
     assert frames.between(DAY, DAY + timedelta(days=1)).window == frames.window
     with pytest.raises(CoverageError, match="needs frames that hold all of"):
-        lf.grant.evidence(frames, app={"parties": ["alice"]}, exclude=[], since=DAY, until=DAY + timedelta(days=2))
+        lf.grant.evidence(frames, app={"packages": ["pkg"]}, exclude=[], since=DAY, until=DAY + timedelta(days=2))
 
 
 @pytest.mark.parametrize(

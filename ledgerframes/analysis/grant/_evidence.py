@@ -47,7 +47,7 @@ def _queries(
     base: Snapshot | None,
     **_: object,
 ) -> list[Query]:
-    members = members_of(app)
+    members = members_of(app, by_confirmer=by_confirmer)
     excluded = excluded_parties(frames, exclude, labels)
     require_known_names(frames, members)
     window = Window(instant(since, "since"), instant(until, "until"))
@@ -113,7 +113,7 @@ def evidence(
         the start of the network, or `base`.
     app : dict
         Lists of ``packages``, ``templates`` and ``parties``. If both packages and templates are listed, a node must match
-        both.
+        both. Parties alone need ``by_confirmer=True``.
     exclude : sequence of str
         Your own and affiliated parties, or groups of `labels`.
     since, until : str, date or datetime
@@ -157,7 +157,8 @@ def evidence(
     UsageError
         If `frames` is not Frames.
     UsageError
-        If a package, template or excluded party is unknown, or `folder` is neither new nor empty.
+        If a package, template or party of the app is unknown, an entry of `exclude` is neither the id of a party nor a group,
+        or `folder` is neither new nor empty.
     CoverageError
         If less than `min_coverage` of the window is final, or of the requests have a known submitting party and cost.
 
@@ -223,7 +224,7 @@ def evidence_totals(
         the start of the network.
     app : dict
         Lists of ``packages``, ``templates`` and ``parties``. If both packages and templates are listed, a node must match
-        both.
+        both. Parties alone need ``by_confirmer=True``.
     exclude : sequence of str
         Your own and affiliated parties, or groups of `labels`.
     since, until : str, date or datetime
@@ -265,7 +266,8 @@ def evidence_totals(
     UsageError
         If `frames` is not Frames.
     UsageError
-        If a package, template or excluded party is unknown, or `folder` is neither new nor empty.
+        If a package, template or party of the app is unknown, or an entry of `exclude` is neither the id of a party nor a
+        group.
     CoverageError
         If less than `min_coverage` of the window is final, or of the requests have a known submitting party and cost.
 

@@ -163,8 +163,12 @@ def _check_files(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Checks
     checks = []
     for name in sorted(present | set(files)):
         expected = str(files[name]["sha256"]) if name in files else "no file"
-        checks.append((name, "digest", expected, digest_of(folder / name) if name in present else "no file"))
+        checks.append((name, "digest", expected, _content(folder / name) if name in present else "no file"))
     return checks
+
+
+def _content(path: Path) -> str:
+    return digest_of(path) if path.is_file() else "not a file"
 
 
 def _check_inputs(net: Network, inputs: Mapping[str, str]) -> Checks:
@@ -184,10 +188,15 @@ def _check_sums(folder: Path) -> Checks:
     for day in days:
         of_day = by_day[day["day"].astimezone(UTC)]
         checks += _sums(f"{day['day']:%Y-%m-%d}", of_day, day)
-    parties = {party for row in accepted for party in row["outside_parties"].split()}
+    parties = {party for row in accepted for party in _parties(row["outside_parties"])}
     checks += _sums("totals", accepted, totals[0])
     checks.append(("totals parties", "sum", str(len(parties)), str(totals[0]["parties"])))
     return checks
+
+
+def _parties(value: list[str] | str) -> list[str]:
+    """Return the parties of a request, which earlier versions wrote as one text."""
+    return value.split() if isinstance(value, str) else value
 
 
 def _sums(name: str, rows: list[dict[str, Any]], result: Mapping[str, Any]) -> Checks:

@@ -35,16 +35,29 @@ SUBMITTING_PARTIES = Relation(
     "SELECT DISTINCT unnest(submitting_parties) AS party FROM verdicts",
     tables=("verdicts",),
 )
+CONFIRMERS = Relation(
+    "confirmers",
+    "One row per party of a quorum or an activity record.",
+    """
+    SELECT unnest(parties) AS party FROM quorums
+    UNION
+    SELECT party FROM activity_records
+    """,
+    tables=("quorums", "activity_records"),
+)
 
 
-def members_of(app: object) -> App:
-    """Return the packages, templates and parties of an app. Each can be empty."""
+def members_of(app: object, *, by_confirmer: bool) -> App:
+    """Return the packages, templates and parties of an app, which identify its requests."""
     if not isinstance(app, Mapping) or not app or not set(app) <= set(MEMBERS):
         raise UsageError(f"app= must be a dict with {', '.join(MEMBERS)}, got {app!r}.")
     for name, values in app.items():
         if isinstance(values, str) or not isinstance(values, Sequence):
             raise UsageError(f"app= must have a list of {name}, got {values!r}.")
-    return {name: list(map(str, app.get(name, ()))) for name in MEMBERS}
+    members = {name: list(map(str, app.get(name, ()))) for name in MEMBERS}
+    if not (members["packages"] or members["templates"] or (members["parties"] and by_confirmer)):
+        raise UsageError(f"app= must have packages or templates, or parties with by_confirmer=True, got {app!r}.")
+    return members
 
 
 def app_query(
@@ -104,14 +117,21 @@ def _submitters(frames: Frames) -> list[str]:
 
 
 def require_known_names(frames: Frames, app: App) -> None:
-    """Raise a UsageError for a package or template that no node has."""
-    if not app["packages"] and not app["templates"]:
-        return
-    nodes = run(frames, Query("FROM nodes_of_trees", (NODES,)))
-    for name, column in COLUMNS_OF_NODES.items():
-        occurring = nodes[column].dropna().unique().tolist()
-        unknown = sorted(set(app[name]) - set(occurring))
-        if unknown:
-            near = near_matches(unknown[0], occurring)
-            step = f"Choose from {', '.join(map(repr, near))}." if near else "Check the name, or load a longer window."
-            raise UsageError(f"No node has {column} {unknown[0]!r}. {step}")
+    """Raise a UsageError for a name or party of the app that does not occur."""
+    if app["packages"] or app["templates"]:
+        nodes = run(frames, Query("FROM nodes_of_trees", (NODES,)))
+        for name, column in COLUMNS_OF_NODES.items():
+            _require_known(app[name], nodes[column], f"No node has {column}")
+    if app["parties"]:
+        parties = run(frames, Query("FROM confirmers", (CONFIRMERS,)))["party"]
+        if len(parties):  # Frames of the updates alone do not tell who confirms.
+            _require_known(app["parties"], parties, "No quorum or activity record has the party")
+
+
+def _require_known(names: Collection[str], column: pd.Series, fact: str) -> None:
+    occurring = column.dropna().unique().tolist()
+    unknown = sorted(set(names) - set(occurring))
+    if unknown:
+        near = near_matches(unknown[0], occurring)
+        step = f"Choose from {', '.join(map(repr, near))}." if near else "Check the name, or load a longer window."
+        raise UsageError(f"{fact} {unknown[0]!r}. {step}")

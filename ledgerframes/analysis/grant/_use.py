@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
+import pyarrow as pa
 
 from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.coverage import window_share
@@ -19,6 +20,7 @@ from ledgerframes.values.decimals import require_share
 from ledgerframes.values.windows import Time, Window, instant, iso
 
 MIN_COVERAGE = 0.99
+PARTIES = pd.ArrowDtype(pa.list_(pa.string()))  # also in a table without rows
 DAYS = """
 SELECT *
 FROM (
@@ -31,7 +33,7 @@ FROM (
         min(record_time) FILTER (is_outside AND (is_accepted OR is_rejected)) AS first_time,
         count(*) FILTER (is_accepted) AS accepted,
         count(*) FILTER (is_accepted AND is_known) AS known,
-        count(*) FILTER (is_accepted AND NOT is_outside) AS excluded_requests
+        count(*) FILTER (is_accepted AND has_submitter AND NOT is_outside) AS excluded_requests
     FROM app_requests
     GROUP BY day
 )
@@ -52,7 +54,7 @@ SELECT
     update_id,
     record_time,
     is_accepted,
-    array_to_string(outside_parties, ' ') AS outside_parties,
+    outside_parties,
     total_traffic_cost,
     app_bytes
 FROM app_requests
@@ -90,7 +92,7 @@ def use_of(
     base: Snapshot | None,
 ) -> Use:
     require_share("min_coverage", min_coverage)
-    members = members_of(app)
+    members = members_of(app, by_confirmer=by_confirmer)
     excluded = excluded_parties(frames, exclude, labels)
     require_known_names(frames, members)
     window = Window(instant(since, "since"), instant(until, "until"))
@@ -127,4 +129,4 @@ def outside_rows(use: Use) -> pd.DataFrame:
     """Return the accepted and rejected requests of outside parties, as in the directory."""
     query = app_query(use.history, use.app, use.excluded, use.window, ROWS, by_confirmer=use.by_confirmer, base=use.base)
     rows = run(use.frames, query)
-    return rows.astype({"update_id": "str", "outside_parties": "str"})
+    return rows.astype({"update_id": "str", "outside_parties": PARTIES})
