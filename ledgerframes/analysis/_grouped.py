@@ -338,9 +338,10 @@ def covered_hours(call: Call) -> dict[str, Any]:
     if not len(covered.starts):
         return {COVERED_HOURS.name: 0.0 if call.frames.window else np.nan}
     first, last = covered.starts[0], covered.ends[-1]
-    hours = np.arange(first // MICROSECONDS_PER_HOUR, -(-last // MICROSECONDS_PER_HOUR) + 1)
-    edges = np.clip(hours * MICROSECONDS_PER_HOUR, first, last)
-    rows = pd.DataFrame({"hour": hours[:-1] % 24, "weekday": (hours[:-1] // 24 + 3) % 7})
+    hours = np.arange(first // MICROSECONDS_PER_HOUR, -(-last // MICROSECONDS_PER_HOUR) + 1) * MICROSECONDS_PER_HOUR
+    edges = np.unique(np.clip(hours if call.every is None else np.union1d(hours, call.edges), first, last))
+    numbers = edges[:-1] // MICROSECONDS_PER_HOUR
+    rows = pd.DataFrame({"hour": numbers % 24, "weekday": (numbers // 24 + 3) % 7})
     if call.every is not None:
         rows["period"] = np.searchsorted(call.edges, edges[:-1], side="right") - 1
     groups = groups_of(call, rows)

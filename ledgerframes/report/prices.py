@@ -12,7 +12,14 @@ import pandas as pd
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.values import decimals
-from ledgerframes.values.money import MarketRate, NetworkRate, TrafficPrice, require_one_currency, rounded
+from ledgerframes.values.money import (
+    MAX_PRICE_DECIMALS,
+    MarketRate,
+    NetworkRate,
+    TrafficPrice,
+    require_one_currency,
+    rounded,
+)
 
 KINDS: dict[str, type[TrafficPrice | NetworkRate | MarketRate]] = {
     "price": TrafficPrice,
@@ -21,6 +28,7 @@ KINDS: dict[str, type[TrafficPrice | NetworkRate | MarketRate]] = {
 }
 NO_PRICE = "none"
 CHANGED = "no amount, because the price of traffic changes in this window"
+INEXACT = f"no amount, because the price of traffic in the rounds is 0 or has more than {MAX_PRICE_DECIMALS} decimal places"
 PRICE_STEP = "Set price= to that of the rounds, for a part of the window if it changes, or leave it out."
 
 
@@ -135,7 +143,8 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
         Those named ``price``, ``rate`` and ``market`` are texts, empty without such a price. An empty or absent ``price`` is
         that of the mining rounds of the window, and ``none`` is no price.
     frames : Frames, optional
-        Those of the window of the report. Without them, and if the rounds have no price or several, an empty price is missing.
+        Those of the window of the report. Without them, and if the rounds have no price, several, or one that is not a
+        TrafficPrice, an empty price is missing.
 
     Raises
     ------
@@ -166,9 +175,10 @@ def _with_rounds(prices: Prices, frames: Frames) -> Prices:
     from ledgerframes.analysis.state import traffic_prices  # late: it needs all of the analyses
 
     if prices.price is None:
+        amounts = {each.amount for each in traffic_prices.round_prices(frames)}
         price = traffic_prices.one_price_of_rounds(frames)
-        is_changed = price is None and bool(traffic_prices.round_prices(frames))
-        return replace(prices, price=price, obstacle=CHANGED if is_changed else "")
+        obstacle = "" if price or not amounts else INEXACT if len(amounts) == 1 else CHANGED
+        return replace(prices, price=price, obstacle=obstacle)
     traffic_prices.require_prices_of_rounds(frames, [prices.price], PRICE_STEP)
     return prices
 

@@ -9,6 +9,8 @@ from fractions import Fraction
 from itertools import count, islice
 from statistics import stdev
 
+import numpy as np
+
 from ledgerframes.errors import UsageError
 from ledgerframes.statistics.distributions import t_quantile
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS, SHORT_HISTORY
@@ -43,8 +45,8 @@ class TopUp:
     amount: int
 
     def __post_init__(self) -> None:
-        require_integer("below", self.below, 0)
-        require_integer("amount", self.amount, 1)
+        object.__setattr__(self, "below", require_integer("below", self.below, 0))
+        object.__setattr__(self, "amount", require_integer("amount", self.amount, 1))
 
     def apply(self, balance: int, scale: int = 1) -> int:
         """Return the balance after the purchases, with all bytes times `scale`."""
@@ -227,10 +229,14 @@ def silent_hours(history: Weeks, balance: int, top_up: TopUp | None = None, *, f
     return hours
 
 
-def require_integer(name: str, value: object, least: int) -> None:
-    """Raise a UsageError unless a value is an integer that is large enough."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+def require_integer(name: str, value: object, least: int) -> int:
+    """Return a value that is an integer and large enough, or raise a UsageError.
+
+    An integer of NumPy becomes one of Python, whose sums cannot overflow.
+    """
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise UsageError(f"{name}= must be an integer of at least {least}, got {value!r}.")
+    return int(value)
 
 
 def _whole_weeks(history: Weeks) -> list[list[int]]:

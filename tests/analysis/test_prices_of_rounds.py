@@ -62,6 +62,20 @@ def test_a_report_without_a_price_has_that_of_the_rounds():
     assert [prices.obstacle for prices in none] == ["no amount, because the price of traffic changes in this window", "", "", ""]
 
 
+@pytest.mark.parametrize("amount", ["16.6666666667", "0.0"])
+def test_a_price_of_the_rounds_that_no_bill_can_have_is_said(amount):
+    frames, price = world((100, amount)).frames(), lf.TrafficPrice("16.6667", "USD/MB")
+    of_rounds = Decimal(amount).normalize()
+    with pytest.raises(UsageError, match=rf"price= is 16\.6667 USD/MB, but the rounds of this window have {of_rounds} USD/MB\."):
+        bill_of(frames, price=price)
+    assert amounts_of(bill_of(frames, price=price, accept_price=True)) == {"val-a": Decimal("50.00")}
+    prices = read_prices({"price": ""}, frames)
+    assert (prices.price, prices.obstacle) == (
+        None,
+        "no amount, because the price of traffic in the rounds is 0 or has more than 4 decimal places",
+    )
+
+
 def test_a_price_is_checked_for_the_requests_of_one_participant_too():
     frames = world((100, "50.0")).frames().where("verdicts", participant="val-a")
     with pytest.raises(UsageError, match="the rounds of this window have 50 USD/MB"):

@@ -6,6 +6,7 @@ import math
 import statistics
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -189,6 +190,17 @@ def test_an_observed_balance_is_as_good_as_a_typed_one(constant, member):
     assert cost.runway_summary(constant, participant="val-a", balance=status)["balance"].tolist() == [500_000]
 
 
+def test_integers_of_numpy_are_bytes():
+    size = observed((AFTER, "val-a", 500_000, "d"))["balance"].iloc[-1]
+    top_up, rate = lf.TopUp(below=np.int64(5), amount=np.int64(7)), lf.BaseRate(np.int64(400), "20min")
+    numbers = [lf.TrafficBalance(size, AFTER).bytes, top_up.below, top_up.amount, rate.burst]
+    assert numbers == [500_000, 5, 7, 400]
+    assert {type(each) for each in numbers} == {int}
+    for value in (True, np.bool_(True), 5.0, np.float64(5), "5"):
+        with pytest.raises(UsageError, match="below= must be an integer of at least 0"):
+            lf.TopUp(below=value, amount=1)
+
+
 def test_without_an_observation_in_the_window_the_last_one_counts(constant):
     status = observed((AFTER + timedelta(days=1), "val-a", 7, "d"), (AFTER + timedelta(days=2), "val-a", 8, "d"))
     assert cost.runway_summary(constant, participant="val-a", balance=status)["balance"].tolist() == [8]
@@ -200,6 +212,9 @@ def test_observations_that_do_not_tell_the_balance_are_refused(constant):
         r"no observation of 'val-a'": STATUS.empty(),
         r"on several synchronizers: d, e\. Pass the rows of one": observed(
             (AFTER, "val-a", 7, "d"), (AFTER, "PAR::val-a", 8, "e")
+        ),
+        r"on several synchronizers: d, e\. Pass": observed(
+            (AFTER, "val-a", 7, "d"), (AFTER + timedelta(minutes=1), "val-a", 8, "e")
         ),
         r"balance= must be a TrafficBalance or rows of table traffic_status, got int": 500_000,
         r"a DataFrame without column 'observed_at'": pd.DataFrame({"balance": [1]}),

@@ -76,6 +76,15 @@ def test_the_hours_of_the_week_and_of_each_period_have_their_own_time(build, eve
     assert verdict.outcomes(nowhere, by="hour")["covered_hours"].isna().all()
 
 
+def test_periods_that_divide_an_hour_share_its_time(build, event):
+    window = Window(DAY, DAY + timedelta(hours=2.25))
+    rows = cost.wasted(build([event("a", 1, 10)], window=window), by="hour", every="30min")
+    covered = rows[rows["covered_hours"] > 0]
+    assert covered["hour"].tolist() == [0, 0, 1, 1, 2]
+    assert covered["covered_hours"].tolist() == [0.5, 0.5, 0.5, 0.5, 0.25]
+    assert (covered["period_start"] - pd.Timestamp(DAY)).tolist() == [pd.Timedelta(minutes=30 * each) for each in range(5)]
+
+
 def test_a_filter_on_cost_drops_requests_whose_cost_is_unknown(build, event):
     large = {"predicate": lambda rows: rows["total_traffic_cost"] > 5, "columns": ["total_traffic_cost"]}
     known, unknown, old = event("a", 1, 10), event("b", 2, None), event("c", 3, None, None)

@@ -97,8 +97,10 @@ def sentence_on_overhead(stored: Stored) -> str:
     for row in stored.rows("envelopes"):
         if row["traffic_cost"] >= 0 and row["update_id"] in stored.costs:
             envelopes[row["update_id"]].append(row)
+    of_envelopes = sum(row["traffic_cost"] for rows in envelopes.values() for row in rows)
     without_views = sum(row["traffic_cost"] for rows in envelopes.values() for row in rows if not row["view_ids"])
-    return f"Envelopes without views account for {percent(without_views, stored.cost_of(envelopes))} of the known cost."
+    assert percent(without_views, of_envelopes) == percent(without_views, sum(stored.costs.values())), "needs other words"
+    return f"Envelopes without views account for {percent(without_views, of_envelopes)} of the cost of envelopes."
 
 
 def sentence_on_waste(stored: Stored, total: int) -> str:
@@ -108,7 +110,7 @@ def sentence_on_waste(stored: Stored, total: int) -> str:
     cause = "timed out" if late > wasted - late else "failed fast, as in contention"
     share = percent(wasted, total)
     guess = f"Judged by the latency alone, most of it {cause}."
-    return f"Rejected requests have a known cost of {size_of(wasted)}, {share} of all. {guess}"
+    return f"Rejected requests have a known cost of {size_of(wasted)}, {share} of the known cost. {guess}"
 
 
 # -- sentences on verdicts ------------------------------------------------------------------------------------------------

@@ -91,6 +91,26 @@ def test_the_cost_of_no_rejection_is_known() -> None:
     assert lf.show(lf.cost.wasted(frames, every=None)).statement == text
 
 
+def test_sentences_on_costs_say_what_is_not_known() -> None:
+    """Of two requests, one has envelopes. Of three, one has no known cost."""
+    verdicts = [{"record_time": START + HOUR, "update_id": name} for name in ("a", "b")]
+    traffic = [{**each, "total_traffic_cost": 5_155} for each in verdicts]
+    parts = enumerate([(1_590, []), (3_565, [0])])
+    envelopes = [{**verdicts[0], "envelope_index": n, "traffic_cost": size, "view_ids": views} for n, (size, views) in parts]
+    frames = frames_of(window=DAY, network="memory", verdicts=verdicts, traffic=traffic, envelopes=envelopes)
+    text = (
+        "Envelopes without views account for 30.8 % of the cost of envelopes. 50.0 % of the known cost is in no known envelope."
+    )
+    assert lf.show(lf.cost.overhead(frames)).statement == text
+    without = frames_of(window=DAY, network="memory", verdicts=verdicts, traffic=traffic)
+    assert lf.show(lf.cost.overhead(without)).statement == "The known cost is in no known envelope."
+    partly = made_of([("REJECTED", 1, HOUR, 10**6), ("ACCEPTED", 1, HOUR, 10**6), ("ACCEPTED", 1, HOUR, None)])
+    text = "Rejected requests have a known cost of 1.00 MB, 50.0 % of the known cost."
+    assert lf.show(lf.cost.wasted(partly, every=None)).statement.startswith(text)
+    bill = lf.cost.statement(partly, price=lf.TrafficPrice("60", "USD/MB"), every=None, min_coverage=0)
+    assert lf.show(bill).statement.startswith("1 line adds up to at least 120.00 USD. ")
+
+
 def test_no_participant_is_judged() -> None:
     statement = lf.show(lf.verdict.outcomes(doubtful(), by="participant")).statement
     assert statement == "There is nothing to compare with."

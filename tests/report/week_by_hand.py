@@ -37,7 +37,7 @@ def sentences_on_operations(sides: Sides, weeks: Stored) -> list[str]:
     share = percent(wasted, sum(stored.costs.values()))
     return [
         f"{burned} No forecast. {needed}",
-        f"Rejected requests have a known cost of {size_of(wasted)}, {share} of all.",
+        f"Rejected requests have a known cost of {size_of(wasted)}, {share} of the known cost.",
         sentence_on_history(stored),
         sentence_on_delays(stored),
         sentence_on_slow_parties(stored),
@@ -105,5 +105,6 @@ def sentence_on_the_bill(sides: Sides) -> str:
     lines = len(costs_by_payer(sides.after))
     coin = cents(Fraction(currency, 100) / Fraction(sides.prices["rate"].split()[0]))
     rounding = f"{Decimal(change.numerator) / Decimal(change.denominator):+.4f} USD".replace("-", "−")
-    text = f"{lines:,} lines add up to {in_cents(currency)} USD, or {in_cents(coin)} coin."
+    bound = "" if sides.after.costs.keys() >= set(sides.after.ids) else "at least "
+    text = f"{lines:,} lines add up to {bound}{in_cents(currency)} USD, or {in_cents(coin)} coin."
     return f"{text} Rounding changed the total by {rounding}."

@@ -98,15 +98,27 @@ def _largest_of(result: pd.DataFrame, key: str, noun: str, whole: str = "") -> s
 
 
 def of_overhead(result: pd.DataFrame) -> str:
-    """Return the share of envelopes without views."""
+    """Return the share of envelopes without views.
+
+    The cost in no known envelope follows if the share would be another one with it.
+    """
     if OVERLAPPING.intersection(result):
         return ""
     costs = result.dropna(subset="traffic_cost")
-    total = int(costs["traffic_cost"].sum())
-    without = int(costs.loc[costs["kind"] == "without views", "traffic_cost"].sum())
-    if not total:
+    with_views, without, unassigned = (
+        int(costs.loc[costs["kind"] == kind, "traffic_cost"].sum()) for kind in ("with views", "without views", "unassigned")
+    )
+    of_envelopes = with_views + without
+    if not of_envelopes and not unassigned:
         return NO_COST if costs.empty else ONLY_ZERO
-    return f"Envelopes without views account for {printing.percent(without, total)} of the known cost."
+    if not of_envelopes:
+        return "The known cost is in no known envelope."
+    total = of_envelopes + unassigned
+    share = printing.percent(without, of_envelopes)
+    text = f"Envelopes without views account for {share} of the cost of envelopes."
+    if unassigned <= 0 or share == printing.percent(without, total):
+        return text
+    return f"{text} {printing.percent(unassigned, total)} of the known cost is in no known envelope."
 
 
 def of_wasted(result: pd.DataFrame) -> str:
@@ -119,7 +131,7 @@ def of_wasted(result: pd.DataFrame) -> str:
     if wasted is None:
         return "The cost of rejected requests is not known."
     total = int(wasted) + int(useful or 0)
-    share = f", {printing.percent(int(wasted), total)} of all" if total else ""
+    share = f", {printing.percent(int(wasted), total)} of the known cost" if total else ""
     cause = result["top_cause"].iloc[0] if len(result) == 1 else None
     guess = f" Judged by the latency alone, most of it {CAUSES[cause]}." if isinstance(cause, str) else ""
     return f"Rejected requests have a known cost of {printing.size(int(wasted))}{share}.{guess}"
@@ -252,7 +264,8 @@ def of_statement(result: pd.DataFrame) -> str:
     difference = f"{total - exact:+.4f}".replace("-", "−")
     change = f"Rounding changed the total by {difference} {code}."
     lines = f"{pluralize(len(amounts), 'line')} {'adds' if len(amounts) == 1 else 'add'} up"
-    return f"{lines} to {total:,.2f} {code}{in_coin}. {change}"
+    bound = "at least " if (result["coverage"] < 1).any() else ""
+    return f"{lines} to {bound}{total:,.2f} {code}{in_coin}. {change}"
 
 
 def of_journal(result: pd.DataFrame) -> str:

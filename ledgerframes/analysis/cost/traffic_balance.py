@@ -46,8 +46,7 @@ class TrafficBalance:
     at: datetime
 
     def __init__(self, bytes: int, at: Time) -> None:  # noqa: A002
-        require_integer("bytes", bytes, 0)
-        object.__setattr__(self, "bytes", bytes)
+        object.__setattr__(self, "bytes", require_integer("bytes", bytes, 0))
         object.__setattr__(self, "at", instant(at, "at"))
         if self.at >= LATEST:
             raise UsageError(f"at= must be before the year 9998, got {at!r}.")
@@ -80,7 +79,7 @@ class BaseRate:
     window: str
 
     def __post_init__(self) -> None:
-        require_integer("burst", self.burst, 0)
+        object.__setattr__(self, "burst", require_integer("burst", self.burst, 0))
         period_length(self.window, "window")
 
     @property
@@ -109,13 +108,13 @@ def balance_of(balance: TrafficBalance | pd.DataFrame, frames: Frames, participa
         raise UsageError(
             f"balance= has no observation of {participant!r}. Load one with lf.load_traffic_status(net, members=[…])."
         )
+    domains = own["domain_id"].unique()
+    if len(domains) > 1:
+        names = ", ".join(sorted(map(str, domains)))
+        raise UsageError(f"balance= has balances of {participant!r} on several synchronizers: {names}. Pass the rows of one.")
     within = own if frames.window is None else own[own["observed_at"] <= frames.window.until]
     own = own if within.empty else within
-    latest = own[own["observed_at"] == own["observed_at"].max()]
-    if len(latest) > 1:
-        domains = ", ".join(map(str, latest["domain_id"]))
-        raise UsageError(f"balance= has balances of {participant!r} on several synchronizers: {domains}. Pass the rows of one.")
-    (row,) = latest.to_dict("records")
+    row = own.sort_values("observed_at").iloc[-1]
     return TrafficBalance(int(row["balance"]), row["observed_at"].to_pydatetime())
 
 

@@ -131,7 +131,7 @@ def leaderboard(
     LEADERBOARD.check(frames, by)
     if of not in RANKINGS or (of != "issued" and by != "provider"):
         raise UsageError(f"of= must be one of {', '.join(RANKINGS)}, and by= is for 'issued', got of={of!r} and by={by!r}.")
-    require_integer("top", top, 1)
+    top = require_integer("top", top, 1)
     require_all_updates(frames, LEADERBOARD.name)
     rows = _ranked(read_network(frames, base), of, by, every)
     groups = group_rows(frames, rows, [], every)

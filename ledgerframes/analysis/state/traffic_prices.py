@@ -29,6 +29,7 @@ from ledgerframes.values.money import TrafficPrice
 from ledgerframes.values.windows import iso
 
 CURRENCY = "USD"  # of the prices of rounds
+UNIT = f"{CURRENCY}/MB"
 COLUMNS = ["template_name", "package_name", "create_arguments", "signatories"]
 
 
@@ -48,14 +49,23 @@ def require_prices_of_rounds(frames: Frames, prices: Sequence[TrafficPrice], ste
     opened = from_microseconds(extents.microseconds(each.opens_at) for each in rounds)
     amounts = [prices[position].amount for position in prices_at(prices, opened)]
     if prices[0].currency == CURRENCY and amounts != [each.amount for each in rounds]:
+        passed = _text_of([(each.as_of, each.amount) for each in prices])
         of_rounds = _text_of(_changes(rounds))
-        raise UsageError(f"price= is {_text_of(prices)}, but the rounds of this window have {of_rounds}. {step}")
+        raise UsageError(f"price= is {passed}, but the rounds of this window have {of_rounds}. {step}")
 
 
 def one_price_of_rounds(frames: Frames) -> TrafficPrice | None:
-    """Return the price of the rounds that open in the window, None unless it is one."""
+    """Return the price of the rounds that open in the window, None unless it is one.
+
+    It is also None if the price is none that a TrafficPrice can have.
+    """
     amounts = {each.amount for each in round_prices(frames)}
-    return TrafficPrice(amounts.pop(), f"{CURRENCY}/MB") if len(amounts) == 1 else None
+    if len(amounts) != 1:
+        return None
+    try:
+        return TrafficPrice(amounts.pop(), UNIT)
+    except UsageError:  # A round can have more decimals, and a price of 0.
+        return None
 
 
 def prices_at(prices: Sequence[TrafficPrice], times: pd.Series) -> Integers:
@@ -91,14 +101,16 @@ def _own_payload(template_name: str, package_name: object, text: object, signato
     return payload if is_own else None
 
 
-def _changes(rounds: Sequence[RoundPrice]) -> list[TrafficPrice]:
+def _changes(rounds: Sequence[RoundPrice]) -> list[RoundPrice]:
     """Return the prices of rounds, one for each change."""
-    changes = [rounds[0], *(after for before, after in pairwise(rounds) if after.amount != before.amount)]
-    return [TrafficPrice(each.amount, f"{CURRENCY}/MB", as_of=each.opens_at) for each in changes]
+    return [rounds[0], *(after for before, after in pairwise(rounds) if after.amount != before.amount)]
 
 
-def _text_of(prices: Sequence[TrafficPrice]) -> str:
-    """Return prices as text, each after the first with its time."""
-    texts = [f"{each.amount.normalize():f} {each.unit}" for each in prices]
-    times = [f" from {iso(each.as_of)}" if each.as_of else "" for each in prices]
+def _text_of(prices: Sequence[tuple[datetime | None, Decimal]]) -> str:
+    """Return prices as text, each after the first with its time.
+
+    They can have more decimals than a TrafficPrice.
+    """
+    texts = [f"{amount.normalize():f} {UNIT}" for _, amount in prices]
+    times = [f" from {iso(time)}" if time else "" for time, _ in prices]
     return ", then ".join([texts[0], *(text + time for text, time in zip(texts[1:], times[1:], strict=True))])
