@@ -54,9 +54,48 @@ TOKEN_EXERCISES = Relation(
     tables=("tree_events",),
     is_materialized=True,
 )
+CREATED_BY = Relation(
+    "created_by",
+    "One row per waiting contract: the exercise that created it, or of several the first, if possible with a transfer.",
+    """
+    SELECT DISTINCT ON (waiting_contract_id) *
+    FROM token_exercises
+    WHERE waiting_contract_id IS NOT NULL
+    ORDER BY sender IS NULL, migration_id, record_time, update_id, node_index
+    """,
+    relations=(TOKEN_EXERCISES,),
+    is_materialized=True,
+)
+STARTS = Relation(
+    "starts",
+    "One row per waiting contract whose transfer started in the frames, with this transfer.",
+    """
+    WITH RECURSIVE steps AS (
+        SELECT waiting_contract_id, waiting_contract_id AS first_contract_id
+        FROM created_by
+        WHERE sender IS NOT NULL
+        UNION ALL
+        -- A contract has one row, so a cycle is not reached from a start.
+        SELECT created_by.waiting_contract_id, steps.first_contract_id
+        FROM steps
+        JOIN created_by ON created_by.contract_id = steps.waiting_contract_id AND created_by.sender IS NULL
+    )
+    SELECT
+        steps.waiting_contract_id,
+        sender,
+        receiver,
+        instrument_admin,
+        instrument_id,
+        amount_text,
+        update_id
+    FROM steps
+    JOIN created_by ON created_by.waiting_contract_id = steps.first_contract_id
+    """,
+    relations=(CREATED_BY,),
+)
 TOKEN_TRANSFERS = Relation(
     "token_transfers",
-    "One row per transfer or allocation exercise. On a waiting contract, it has the transfer of the exercise that created this.",
+    "One row per transfer or allocation exercise. On a waiting contract, it has the transfer that started before.",
     f"""
     SELECT
         exercises.record_time,
@@ -73,13 +112,8 @@ TOKEN_TRANSFERS = Relation(
         exercises.output,
         started.update_id AS started_in_update_id
     FROM token_exercises AS exercises
-    LEFT JOIN (
-        SELECT DISTINCT ON (waiting_contract_id) *
-        FROM token_exercises
-        WHERE waiting_contract_id IS NOT NULL AND sender IS NOT NULL
-        ORDER BY migration_id, record_time, update_id, node_index
-    ) AS started ON started.waiting_contract_id = exercises.contract_id
+    LEFT JOIN starts AS started ON started.waiting_contract_id = exercises.contract_id
     ORDER BY exercises.migration_id, exercises.record_time, exercises.update_id, exercises.node_index
     """,
-    relations=(TOKEN_EXERCISES,),
+    relations=(TOKEN_EXERCISES, STARTS),
 )

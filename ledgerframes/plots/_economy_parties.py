@@ -163,11 +163,11 @@ def _member(name: object) -> str:
     return r.label(name.removeprefix("PAR::"), 26) if isinstance(name, str) and name else "several or unknown"
 
 
-@draws("economy.names", "Names in use")
+@draws("economy.names", "Names not archived")
 def economy_names(chart: Chart) -> None:
-    """Draw the number of names in use over time.
+    """Draw the number of names that are not archived over time.
 
-    Steps of active names over time [UTC], or of names bought less expired if the frames do not have all history.
+    Steps of names that are not archived over time [UTC], or of names bought less expired if the frames do not have all history.
 
     Examples
     --------
@@ -191,5 +191,5 @@ def economy_names(chart: Chart) -> None:
     c.count_axis(ax.yaxis, "Names")
     ax.set_ylim(min(0, values.min()), max(values.max(), 1) * 1.15)
     bought, renewed, expired = (int(frame[name].sum()) for name in ("bought", "renewed", "expired"))
-    title = "Names in use" if is_known else "Names bought less names expired"
+    title = "Names not archived" if is_known else "Names bought less names expired"
     return chart.show_titles(title, f"{bought:,} bought, {renewed:,} renewed, {expired:,} expired")

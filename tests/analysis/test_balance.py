@@ -223,6 +223,9 @@ def test_wrong_parties_and_sums(day: Frames) -> None:
     told = sums(("2026-11-08T12:00", BOB, "6", "0"))
     with pytest.raises(UsageError, match="summary= must be rows of table holdings_summary, got list"):
         lf.economy.balance(day, summary=[1])  # type: ignore[arg-type]
+    for times in (told["snapshot_time"].dt.tz_localize(None), told["snapshot_time"].astype("str")):
+        with pytest.raises(UsageError, match=r"got column 'snapshot_time' of .*\. Pass its times in UTC"):
+            lf.economy.balance(day, summary=told.assign(snapshot_time=times))
     with pytest.raises(UsageError, match="without column 'total_locked_coin'"):
         lf.economy.balance(day, summary=told.drop(columns="total_locked_coin"))
     with pytest.raises(UsageError, match=r"got column 'total_coin_holdings' of float64\. Pass its decimals"):

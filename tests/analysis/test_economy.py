@@ -8,6 +8,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from cases import every_nth
@@ -517,6 +518,16 @@ def test_names() -> None:
     assert day["paid"] == 4
 
 
+def test_a_name_counts_until_its_contract_is_archived() -> None:
+    unpaid = entry("e0", "n0")
+    unpaid["payload"]["expiresAt"] = "2026-11-08T00:00:01Z"
+    bought = ans("AnsRules_CollectInitialEntryPayment", "ans", archive(coin("f0", DSO, "1.0")), unpaid)
+    rows = lf.economy.names(frames_of([network_rules(), coin("f0", DSO, "1.0")], [bought]), every="6h")
+    assert rows["active_at_end"].iloc[-1] == 1
+    description = {column.name: column.description for column in lf.analysis.FIGURES["economy.names"].columns}["active_at_end"]
+    assert description.startswith("Names not archived, also past expires_at.")
+
+
 def test_names_in_use_are_unknown_beyond_a_gap_and_in_uncovered_time() -> None:
     bought = ans("AnsRules_CollectInitialEntryPayment", "ans", entry("e0", "n0"), archive(coin("f0", DSO, "1.0")))
     events = frames_of([network_rules(), coin("f0", DSO, "1.0")], [bought]).tree_events.to_dict("records")
@@ -732,12 +743,23 @@ def test_wrong_arguments() -> None:
     for time in ("soon", None):
         with pytest.raises(UsageError, match=f"configured= must have times in valid_from, got {time!r}"):
             lf.economy.reward_split(frames, configured=plan(x="1.0").assign(valid_from=time))
+    assert lf.economy.leaderboard(frames, top=np.int64(1)).equals(lf.economy.leaderboard(frames, top=1))
     with pytest.raises(UsageError, match="top= must be"):
         lf.economy.leaderboard(frames, top=0)
     with pytest.raises(UsageError, match="by="):
         lf.economy.purchases(frames, by="party")
     with pytest.raises(UsageError, match="add up to 1"):
         lf.economy.reward_split(frames, configured=plan(x="0.5"))
+    cases = {
+        r"a party in each row of beneficiary, got (None|nan)": plan(**THIRDS).assign(beneficiary=[None, "y", "z"]),
+        r"a party in each row of provider, got nan": plan(x="1.0").assign(provider=float("nan")),
+        r"has 'x' twice": pd.concat([plan(x="0.5"), plan(x="0.3", y="0.7")]),
+        r"percentages from 0 to 1 .* got '1\.5'": plan(x="1.5", y="-0.5"),
+        r"percentages from 0 to 1 .* got None": plan(x="1.0").assign(percentage=None),
+    }
+    for words, configured in cases.items():
+        with pytest.raises(UsageError, match=words):
+            lf.economy.reward_split(frames, configured=configured)
     with pytest.raises(UsageError, match="columns provider"):
         lf.economy.reward_split(frames, configured=pd.DataFrame({"provider": []}))
 

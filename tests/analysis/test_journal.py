@@ -57,6 +57,12 @@ def test_the_whole_bill_is_one_entry(bill):
     assert debit["memo"] == "traffic 2026-11-08T00:00Z/2026-11-09T00:00Z, all: 3925923 bytes"
 
 
+@pytest.mark.parametrize("accounts", [None, [("5200", "1400")]])
+def test_accounts_that_are_no_dict_are_refused(bill, accounts):
+    with pytest.raises(UsageError, match="accounts= must be a dict with a pair of accounts"):
+        cost.journal(bill(), accounts=accounts, accept_partial=True)
+
+
 def test_lines_are_entries_that_add_up(bill):
     entries = journal(bill())
     assert len(entries) == 6  # dan's cost is unknown

@@ -67,6 +67,27 @@ def test_a_transfer_that_waits_and_one_that_does_not() -> None:
     assert rows["coverage"].tolist() == [0.75] * 4
 
 
+def test_a_transfer_that_waits_several_times_has_its_start_in_each_row() -> None:
+    factory, instruction = "TransferInstructionV1:TransferFactory", "TransferInstructionV1:TransferInstruction"
+
+    def pending(contract: str) -> dict[str, Any]:
+        return {"output": {"tag": "TransferInstructionResult_Pending", "value": {"transferInstructionCid": contract}}}
+
+    rows = lf.economy.transfers(
+        frames_of(
+            (factory, "TransferFactory_Transfer", "rules", {"transfer": LEG}, PENDING),
+            (instruction, "TransferInstruction_Accept", "i1", {}, pending("i2")),
+            (instruction, "TransferInstruction_Update", "i2", {}, pending("i3")),
+            (instruction, "TransferInstruction_Update", "i3", {}, DONE),
+            (instruction, "TransferInstruction_Update", "i8", {}, pending("i9")),
+            (instruction, "TransferInstruction_Update", "i9", {}, pending("i8")),
+        )
+    )
+    assert rows["started_in_update_id"].fillna("").tolist() == ["", "u0", "u0", "u0", "", ""]
+    assert rows["sender"].fillna("").tolist() == ["ann"] * 4 + [""] * 2
+    assert rows["amount"].tolist()[:4] == [Decimal("7.5")] * 4
+
+
 def test_an_allocation_and_its_settlement() -> None:
     made = {"output": {"tag": "AllocationInstructionResult_Completed", "value": {"allocationCid": "a1"}}}
     argument = {"allocation": {"settlement": {"executor": "venue"}, "transferLegId": "1", "transferLeg": LEG}}

@@ -265,6 +265,8 @@ def _decimal(value: object, name: str) -> Decimal:
 
 
 def _require_accounts(entries: Sequence[Mapping[str, Any]], accounts: Mapping[str, tuple[str, str]]) -> None:
+    if not isinstance(accounts, Mapping):
+        raise UsageError(f"accounts= must be a dict with a pair of accounts for each kind of entry, got {accounts!r}.")
     for kind in dict.fromkeys(each["kind"] for each in entries):
         pair = accounts.get(kind)
         if not isinstance(pair, tuple | list) or len(pair) != 2 or pair[0] == pair[1]:

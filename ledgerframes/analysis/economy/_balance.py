@@ -211,6 +211,9 @@ def _sums(coins: KnownCoins, summary: pd.DataFrame) -> pd.DataFrame:
     """Return the sums of the parties within the known time, without repeats."""
     rule = "summary= must be rows of table holdings_summary"
     rows = require_columns(summary, SUM_COLUMNS, rule, "Pass the result of lf.load_holdings_summary(net).")
+    times = rows["snapshot_time"]
+    if not pd.api.types.is_datetime64_any_dtype(times) or times.dt.tz is None:
+        raise UsageError(f"{rule}, got column 'snapshot_time' of {times.dtype}. Pass its times in UTC.")
     if inexact := [name for name in TOTALS if not str(rows[name].dtype).startswith("decimal")]:
         raise UsageError(f"{rule}, got column {inexact[0]!r} of {rows[inexact[0]].dtype}. Pass its decimals.")
     rows = rows[[*SUM_COLUMNS]].drop_duplicates()

@@ -39,7 +39,7 @@ NAMES = declare.Figure(
         declare.count("expired", "Names expired.", "names"),
         declare.integer(
             "active_at_end",
-            "Names in use afterwards. Missing without the history before, after a gap, or in uncovered time.",
+            "Names not archived, also past expires_at. Missing without the history before, after a gap, or in uncovered time.",
         ),
     ),
     has_periods=True,
@@ -84,8 +84,8 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
         - ``bought`` (int64, names): Names bought.
         - ``renewed`` (int64, names): Names renewed.
         - ``expired`` (int64, names): Names expired.
-        - ``active_at_end`` (Int64): Names in use afterwards. Missing without the history before, after a gap, or in uncovered
-          time.
+        - ``active_at_end`` (Int64): Names not archived, also past expires_at. Missing without the history before, after a gap,
+          or in uncovered time.
         - ``coverage`` (float64, share of 1): Share of the events of this row with a known contract. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
@@ -99,9 +99,10 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
     Notes
     -----
     Source: docs/facts.md#rewards-of-a-round. A renewal archives a contract and creates the next one, so it is not a new name.
+    A name whose paid time is over counts until the network expires its contract.
 
-    Picture, by :func:`ledgerframes.plot`: Steps of active names over time [UTC], or of names bought less expired if the
-    frames do not have all history.
+    Picture, by :func:`ledgerframes.plot`: Steps of names that are not archived over time [UTC], or of names bought less
+    expired if the frames do not have all history.
 
     Examples
     --------

@@ -131,7 +131,8 @@ def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base
     CoverageError
         If the frames have only a part of the updates of their time.
     UsageError
-        If `configured` misses a column, or the percentages of a provider do not add up to 1.
+        If `configured` misses a column or an id, has a beneficiary twice in a configuration, or its percentages are not from 0
+        to 1 or do not add up to 1.
 
     Notes
     -----
@@ -193,9 +194,15 @@ def _plans(configured: pd.DataFrame | None) -> Plans:
     plans: defaultdict[tuple[str, int], dict[str, Decimal]] = defaultdict(dict)
     for provider, party, percentage, time in zip(*(configured[name] for name in needed[:3]), times, strict=True):
         share = to_decimal(str(percentage))
-        if share is None:
-            raise UsageError(f"configured= must have percentages of at most 10 places, got {percentage!r}.")
-        plans[provider, int(time)][party] = share
+        if share is None or not 0 <= share <= 1:
+            raise UsageError(f"configured= must have percentages from 0 to 1 with at most 10 places, got {percentage!r}.")
+        for name, value in (("provider", provider), ("beneficiary", party)):
+            if not isinstance(value, str) or not value:
+                raise UsageError(f"configured= must have a party in each row of {name}, got {value!r}.")
+        plan = plans[provider, int(time)]
+        if party in plan:
+            raise UsageError(f"configured= has {party!r} twice in a configuration of {provider}. Pass it once.")
+        plan[party] = share
     result: Plans = {}
     for (provider, time), shares in sorted(plans.items()):
         if sum(shares.values()) != 1:

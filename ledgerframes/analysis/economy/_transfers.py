@@ -32,7 +32,9 @@ TRANSFERS = declare.Figure(
         declare.text(
             "output", "Whether the transfer is complete or pending, according to the registry. Missing if it does not say so."
         ),
-        declare.text("started_in_update_id", "Update that created the pending contract. Missing for other rows."),
+        declare.text(
+            "started_in_update_id", "Update with the start of the transfer. Missing for a start, and if it is not in the frames."
+        ),
     ),
     condition="with a known amount",
     unit="rows of this result",
@@ -70,7 +72,8 @@ def transfers(frames: Frames) -> pd.DataFrame:
           such as for a settlement whose start is not in the frames.
         - ``output`` (str): Whether the transfer is complete or pending, according to the registry. Missing if it does not say
           so.
-        - ``started_in_update_id`` (str): Update that created the pending contract. Missing for other rows.
+        - ``started_in_update_id`` (str): Update with the start of the transfer. Missing for a start, and if it is not in the
+          frames.
         - ``coverage`` (float64, share of 1): Share of the rows of this result with a known amount. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
