@@ -116,6 +116,15 @@ def _schema(columns: Sequence[str]) -> pa.Schema:
     return pa.schema([ACTIVE_CONTRACTS.schema.field(each) for each in columns])
 
 
+def to_times(values: pd.Series, argument: str) -> pd.Series:
+    """Return times of the caller in UTC, or raise a UsageError for one that is none."""
+    times = pd.to_datetime(values, utc=True, errors="coerce")
+    unreadable = values[times.isna() & values.notna()]
+    if len(unreadable):
+        raise UsageError(f"{argument}= must have times in {values.name}, got {unreadable.iloc[0]!r}.")
+    return times.dt.as_unit("us")
+
+
 def require_before(since: datetime, until: datetime) -> None:
     """Raise a UsageError unless the snapshot of ``base=`` is earlier than the end."""
     if since >= until:

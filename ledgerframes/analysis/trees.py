@@ -127,6 +127,8 @@ def subtree(frames: Frames, event_id: str) -> pd.DataFrame:
 def _tree_of(frames: Frames, event_id: str, name: str) -> pd.DataFrame:
     """Return the tree that contains a node."""
     require_frames(frames, name)
+    if not isinstance(event_id, str):
+        raise UsageError(f"event_id= must be the id of a node, got {event_id!r}.")
     update_ids = _read(frames, pc.field("event_id") == event_id)["update_id"]
     if update_ids.empty:
         raise UsageError(f"These frames have no node {event_id!r}. The column event_id of frames.tree_events lists them.")

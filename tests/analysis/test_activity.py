@@ -143,6 +143,10 @@ def test_negative_costs_are_left_out_and_counted() -> None:
     assert rows[["update_id", "coverage"]].to_numpy().tolist() == [["v", 0.5]]
 
 
+def given_rounds(**named: object) -> pd.DataFrame:
+    return pd.DataFrame([{"round_number": 1, "opens_at": at(0), "from": at(0), "until": None, **named}])
+
+
 @pytest.mark.parametrize(
     ("named", "message"),
     [
@@ -158,6 +162,8 @@ def test_negative_costs_are_left_out_and_counted() -> None:
         ({"featured": given_state({"A": "-1"})["featured"]}, "weights from 0 to 1,000,000,000 with at most 10 places, got '-1'"),
         ({"featured": given_state({"A": "0.00000000001"})["featured"]}, "with at most 10 places"),
         ({"rounds": pd.DataFrame({"round_number": [1]})}, "with the columns round_number, opens_at, from, until"),
+        ({"rounds": given_rounds(opens_at="soon")}, "rounds= must have times in opens_at, got 'soon'"),
+        ({"rounds": given_rounds(round_number="x")}, r"rounds= must have whole numbers in round_number, got \['x'\]"),
     ],
 )
 def test_wrong_states_are_refused(named: dict[str, Any], message: str) -> None:

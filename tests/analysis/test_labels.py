@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -97,6 +98,9 @@ def test_trees() -> None:
     assert lf.trees.children(tree(), "b").empty and lf.trees.roots(frames_of()).empty
     with pytest.raises(UsageError, match="no node 'x'"):
         lf.trees.children(tree(), "x")
+    for figure, wrong in ((lf.trees.children, 5), (lf.trees.subtree, ["r"])):
+        with pytest.raises(UsageError, match=f"event_id= must be the id of a node, got {re.escape(repr(wrong))}"):
+            figure(tree(), wrong)  # type: ignore[operator]
 
 
 def test_eras_of_times() -> None:

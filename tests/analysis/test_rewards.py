@@ -14,6 +14,7 @@ from trees_by_hand import create, exercise
 
 import ledgerframes as lf
 from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.frames import Frames
 
 TWO, THREE = {f"app-{n}": 10_000 + n for n in range(3)}, {f"app-{n}": 10_000 + n for n in range(7)}
 LINKS = ["weights", "amounts", "leaves", "root", "confirmations", "coupons"]
@@ -296,6 +297,30 @@ def test_the_weights_are_unknown_without_the_rights_of_the_network() -> None:
     assert rows.set_index(["round_number", "link"])["status"][1].tolist() == ["unknown", *["equal"] * 5]
 
 
+def without_costs(frames: Frames, update_id: str) -> Frames:
+    names = ("activity_records", "tree_events", "updates", "verdicts", "views", "quorums", "traffic", "envelopes")
+    tables = {name: getattr(frames, name) for name in names}
+    for name in ("traffic", "envelopes"):
+        tables[name] = tables[name][tables[name]["update_id"] != update_id]
+    return lf.testing.frames_of(window=frames.window, network="memory", **tables)
+
+
+def test_a_weight_that_cannot_be_computed_is_unknown_and_no_finding() -> None:
+    frames = without_costs(RewardWorld(TWO).frames(), "request-00000")
+    rows = lf.reconcile.rewards(frames)
+    first = rows[rows["round_number"] == 1].set_index("link")
+    assert (first["status"]["weights"], first["reason"]["weights"]) == ("unknown", "no envelopes")
+    assert (first["found"]["weights"], first["status"]["amounts"]) == (str(sum(TWO.values())), "equal")
+    assert lf.findings(frames, rewards=rows).empty
+
+
+def test_a_fault_counts_beside_a_weight_that_cannot_be_computed() -> None:
+    frames = without_costs(RewardWorld(TWO, published={"app-1": 10_002}).frames(), "request-00000")
+    row = lf.reconcile.rewards(frames).set_index(["round_number", "link"]).loc[(1, "weights")]
+    expected = (str(sum(TWO.values())), str(sum(TWO.values()) + 1), "app-1")
+    assert (row["status"], row["expected"], row["found"], row["example"]) == ("differs", *expected)
+
+
 def test_each_party_has_its_own_proof() -> None:
     frames = RewardWorld(THREE).frames()
     rows = lf.reconcile.rewards(frames, by="party")
@@ -341,6 +366,8 @@ def test_a_proof_needs_a_reward_and_its_batches() -> None:
         lf.reconcile.reward_proof(frames, 1, "nobody")
     with pytest.raises(CoverageError, match="The batches of round 7 are not in these frames"):
         lf.reconcile.reward_proof(frames, 7, "app-1")
+    with pytest.raises(UsageError, match=r"Unknown kind 'apps'\. Choose from app, validator"):
+        lf.reconcile.reward_proof(frames, 1, "app-1", kind="apps")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("by", [None, "party"])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
+from itertools import product
 
 import pandas as pd
 import pytest
-from network_world import DSO, FINAL, World, at, usual_world
+from network_world import DSO, FINAL, WINDOW, World, at, usual_world
 
 import ledgerframes as lf
 from ledgerframes import testing
@@ -36,6 +38,9 @@ def test_state_at_a_time_is_half_open() -> None:
     assert numbers == [[], [1, 2], [1, 2], [2]]
     with pytest.raises(UsageError, match=r"lf\.state\.at, got str"):
         lf.state.at("rounds", at(0))  # type: ignore[arg-type]
+    naive = pd.DataFrame({"from": [pd.Timestamp("2026-11-08")], "until": [pd.NaT]})
+    with pytest.raises(UsageError, match=r"table= must have times in UTC in from and until, got datetime64\[us\]"):
+        lf.state.at(naive, at(0))
 
 
 def test_a_contract_that_is_archived_in_its_own_update_never_lived() -> None:
@@ -188,6 +193,36 @@ def test_a_snapshot_is_a_base() -> None:
     pd.testing.assert_frame_equal(lf.state.featured(frames, base=as_frames), rights)
 
 
+def test_a_snapshot_from_after_the_start_of_the_frames_is_refused() -> None:
+    base = snapshot(World().rules(-900).round(1, -20, -10), 60)
+    frames = World().round(2, 1, 2).frames()
+    with pytest.raises(UsageError, match=r"from 2026-11-08T00:00:00Z, the start of the frames, or before, got .*T01:00:00Z"):
+        lf.state.rounds(frames, base=base)
+    assert len(lf.state.rounds(frames.between(at(60), WINDOW.until), base=base)) == 1
+
+
+STATES = (lf.state.rounds, lf.state.featured, lf.state.super_validators, lf.state.config, lf.state.ignored_contracts)
+
+
+@pytest.mark.parametrize("has_base", [False, True])
+def test_chosen_updates_do_not_hold_the_state(has_base: bool) -> None:
+    """The update that archives the right of B is not chosen, so that B would be featured forever."""
+    earlier = World().rules(-900).right("A", -800).right("B", -800).round(1, -20, -10)
+    world = (World() if has_base else usual_world()).archive("right-B", 5).request("u", 6, total=10)
+    base, frames = snapshot(earlier, 0) if has_base else None, world.frames()
+    chosen = frames.where("verdicts", update_id="u")
+    by_id = frames._filtered(replace(frames._filter, window=None, is_chosen=True))
+    calls = [*STATES, lf.activity.recompute, lf.activity.reconcile, lf.activity.reconcile_summary]
+    for call, part in product(calls, (chosen, by_id)):
+        with pytest.raises(
+            CoverageError, match=r"Chosen updates do not hold .* lf\.state\.tables\(frames\) from before where\(\)"
+        ):
+            call(part, base=base)
+    with pytest.raises(CoverageError, match="Chosen updates"):
+        lf.query(lf.state.rounds, chosen, base=base)
+    assert lf.activity.recompute(chosen, **lf.state.tables(frames, base=base))["weight"].tolist() == [10]
+
+
 def test_two_networks_in_one_history_are_refused() -> None:
     other = json.dumps({"dso": "other::1220", "svs": []})
     world = usual_world().create(
@@ -204,6 +239,6 @@ def test_two_rules_alive_at_one_time_are_refused() -> None:
 
 
 def test_empty_frames_know_no_state() -> None:
-    for figure in (lf.state.rounds, lf.state.featured, lf.state.super_validators, lf.state.config, lf.state.ignored_contracts):
+    for figure in STATES:
         with pytest.raises(CoverageError, match="before the first update is unknown"):
             figure(testing.frames_of())

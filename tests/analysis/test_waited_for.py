@@ -133,6 +133,12 @@ def test_a_participant_is_required_if_it_alone_hosts_a_required_party(build, eve
     assert result["party"].isna().all()
     with pytest.raises(UsageError, match="hosting= must be a DataFrame with the columns party, participant, from, until"):
         verdict.waited_for(frames, by="participant")
+    for wrong, text in (
+        (("app", 2, START, None), "ids in participant, got 2"),
+        (("app", "p", "soon", None), "times in from, got 'soon'"),
+    ):
+        with pytest.raises(UsageError, match=f"hosting= must have {text}"):
+            verdict.waited_for(frames, by="participant", hosting=hosting(wrong))
 
 
 def test_rates_of_participants_are_those_of_the_parties_that_they_host(example):

@@ -250,7 +250,7 @@ def recompute(
     UsageError
         If `frames` is not Frames.
     CoverageError
-        If the state is needed and its start is not in the history.
+        If the state is needed, and its start is not in the history or the frames are chosen updates.
     IntegrityError
         If two contracts with the network's rules are alive at one time.
     UsageError

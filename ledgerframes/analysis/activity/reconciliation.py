@@ -66,6 +66,7 @@ FROM (
 ORDER BY totals IS NOT NULL, list_position({array_of(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
 """
 EXCUSES = ("boundary", "provisional", "record withheld")  # mismatches that are not faults of the records
+NOT_COMPUTABLE = ("no round", "no state", "no envelopes")  # of which the frames cannot tell whether the record is at fault
 BY_ROUND = f"""
 FROM (
     SELECT
@@ -74,14 +75,22 @@ FROM (
         sum(weight_published) AS weight_published,
         sum(weight_computed) AS weight_computed,
         bool_or(is_fault) AS is_faulty,
+        min(reason) FILTER (WHERE is_unknown) AS unknown_reason,
         coalesce(sum(CASE WHEN is_fault THEN weight_computed ELSE weight_published END), 0) AS weight
-    FROM (SELECT *, outcome <> 'equal' AND coalesce(reason NOT IN {one_of(EXCUSES)}, true) AS is_fault FROM reconciled)
+    FROM (
+        SELECT
+            *,
+            coalesce(reason IN {one_of(NOT_COMPUTABLE)}, false) AS is_unknown,
+            outcome <> 'equal' AND coalesce(reason NOT IN {one_of(EXCUSES)}, true) AND NOT is_unknown AS is_fault
+        FROM reconciled
+    )
     GROUP BY round_number, party
     UNION ALL BY NAME
 {TOTALS}
 )
 ORDER BY totals IS NOT NULL
 """
+OF_ROUNDS = ["round_number", "party", "is_faulty", "unknown_reason", "weight"]
 COUNTS = """
 SELECT *
 FROM (
@@ -200,7 +209,7 @@ def reconcile(
     UsageError
         If `frames` is not Frames.
     CoverageError
-        If the state is needed and its start is not in the history.
+        If the state is needed, and its start is not in the history or the frames are chosen updates.
     IntegrityError
         If two contracts with the network's rules are alive at one time.
     UsageError
@@ -289,7 +298,7 @@ def reconcile_summary(
     UsageError
         If `frames` is not Frames.
     CoverageError
-        If the state is needed and its start is not in the history.
+        If the state is needed, and its start is not in the history or the frames are chosen updates.
     IntegrityError
         If two contracts with the network's rules are alive at one time.
     UsageError
@@ -329,15 +338,17 @@ def weights_without_faults(
 ) -> pa.Table:
     """Return the published weights by round and party, with computed ones for faulty records.
 
+    ``unknown_reason`` says why a weight cannot be computed. It is missing if all can be.
+
     Raises
     ------
     CoverageError
-        If the state is needed and its start is not in the history.
+        If the state is needed, and its start is not in the history or the frames are chosen updates.
     """
     state = network_state(frames, featured, sv_participants, rounds, base)
     require_sum_of_weights(frames)
     rows, _ = _without_totals(run_arrow(frames, _query(frames, state, None, BY_ROUND)))
-    return rows.filter(pc.is_valid(rows["round_number"])).select(["round_number", "party", "is_faulty", "weight"])
+    return rows.filter(pc.is_valid(rows["round_number"])).select(OF_ROUNDS)
 
 
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:

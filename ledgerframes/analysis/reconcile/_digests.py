@@ -126,6 +126,11 @@ def _listing(node: str, objects: pd.DataFrame) -> Listing:
     repeated = objects["object_key"][objects["object_key"].duplicated()]
     if len(repeated):
         raise UsageError(f"The table of node {node!r} has the key {repeated.iloc[0]!r} twice.")
+    if not isinstance(objects["until"].dtype, pd.DatetimeTZDtype):
+        raise UsageError(
+            f"objects_by_node= must have times in UTC in until, got {objects['until'].dtype} of node {node!r}. "
+            "Convert them with pd.to_datetime(…, utc=True)."
+        )
     digests = objects["sha256"].fillna("").astype("str")
     is_empty = digests == EMPTY_DIGEST
     known = digests.mask(is_empty, "")

@@ -169,7 +169,8 @@ def reward_tree(allowances: Iterable[Allowance], batch_size: int, *, sort: bool 
     Raises
     ------
     UsageError
-        If a party occurs twice, an amount is negative or has more than 10 decimal places, or `batch_size` is below 2.
+        If `allowances` are no pairs, a party occurs twice, an amount is negative or has more than 10 decimal places, or
+        `batch_size` is below 2.
 
     Notes
     -----
@@ -183,6 +184,8 @@ def reward_tree(allowances: Iterable[Allowance], batch_size: int, *, sort: bool 
     >>> len(tree.levels), tree.root[:12]
     (1, 'c5f875c0ca6a')
     """
+    if not isinstance(allowances, Iterable):
+        raise UsageError(f"allowances= must be pairs of a party and an amount, got {allowances!r}.")
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < MIN_BATCH_SIZE:
         raise UsageError(f"batch_size= must be a whole number of at least {MIN_BATCH_SIZE}, got {batch_size!r}.")
     checked = _checked(allowances)
@@ -197,7 +200,10 @@ def reward_tree(allowances: Iterable[Allowance], batch_size: int, *, sort: bool 
 def _checked(allowances: Iterable[Allowance]) -> list[Allowance]:
     """Return allowances as pairs of a party and a Decimal, each party once."""
     amounts: dict[str, Decimal] = {}
-    for party, value in allowances:
+    for pair in allowances:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise UsageError(f"allowances= must be pairs of a party and an amount, got {pair!r}.")
+        party, value = pair
         amount = exact_number(value, "amount")
         if amount < 0:
             raise UsageError(f"amount= must not be negative, got {amount} for party {party!r}.")

@@ -29,10 +29,13 @@ class WeightCheck:
         Whether the state of the network is known.
     computed : dict
         Weight of each party in the rounds with a fault, with the computed weight of each faulty record.
+    unknown : dict
+        Why a weight cannot be computed, in the rounds with such a weight.
     """
 
     is_known: bool
     computed: dict[int, Weights] = field(default_factory=dict)
+    unknown: dict[int, str] = field(default_factory=dict)
 
     def options(self, each: RewardRound) -> list[Weights]:
         """Return the published weights of a round, and the computed ones if they differ."""
@@ -52,6 +55,8 @@ class WeightCheck:
         if each.weights is None or not self.is_known:
             return Link(UNKNOWN, PARTIAL if each.weights is None else NO_STATE)
         total = str(sum(each.weights.values()))
+        if each.number not in self.computed and each.number in self.unknown:
+            return Link(UNKNOWN, self.unknown[each.number], None, total)
         if each.number not in self.computed:
             return Link(EQUAL, None, total, total)
         expected = str(sum(self.computed[each.number].values()))
@@ -73,7 +78,11 @@ def check_weights(
     computed: dict[int, Weights] = {number: {} for number in rows.filter(rows["is_faulty"])["round_number"].to_pylist()}
     for row in rows.filter(pc.is_in(rows["round_number"], pa.array(computed, pa.int64()))).to_pylist():
         computed[row["round_number"]][row["party"]] = int(row["weight"])
-    return WeightCheck(is_known=True, computed={number: _positive(of_round) for number, of_round in computed.items()})
+    uncertain = rows.filter(pc.is_valid(rows["unknown_reason"]))
+    unknown = dict(zip(*(uncertain[name].to_pylist() for name in ("round_number", "unknown_reason")), strict=True))
+    return WeightCheck(
+        is_known=True, computed={number: _positive(of_round) for number, of_round in computed.items()}, unknown=unknown
+    )
 
 
 def _positive(weights: Weights) -> Weights:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis.arguments import Snapshot, require_frames
+from ledgerframes.analysis.arguments import Snapshot, is_choice, require_frames
 from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
 from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.analysis.reconcile._reward_links import LINKS, STATUSES, UNKNOWN, Link, Proof
@@ -22,6 +22,7 @@ from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.values.decimals import is_integer
 
+KINDS = (APP, VALIDATOR)
 REWARDS = declare.Figure(
     "reconcile.rewards",
     caption="Proof of the rewards of rounds",
@@ -44,7 +45,7 @@ REWARDS = declare.Figure(
     },
     columns=(
         declare.integer("round_number", "Mining round.", "", "Mining round"),
-        declare.choice("kind", (APP, VALIDATOR), "Who is rewarded: app or validator."),
+        declare.choice("kind", KINDS, "Who is rewarded: app or validator."),
         declare.flag("is_dry_run", "Whether rewards are only calculated."),
         declare.choice(
             "link", LINKS, "Link that the row checks. With by='party', the first link that does not hold. Missing if all hold."
@@ -201,7 +202,7 @@ def reward_proof(
     CoverageError
         If the batches of the round are not in the frames.
     UsageError
-        If the party has no reward in the round.
+        If the party has no reward in the round, or there is no such `kind`.
 
     Notes
     -----
@@ -220,6 +221,8 @@ def reward_proof(
     require_all_updates(frames, "reconcile.reward_proof")
     if not is_integer(round_number):
         raise UsageError(f"round_number= must be a whole number, got {round_number!r}.")
+    if not is_choice(kind, KINDS):
+        raise UsageError(f"Unknown kind {kind!r}. Choose from {', '.join(KINDS)}.")
     candidates = [
         each
         for each in read_reward_rounds(read_network(frames))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.errors import UsageError
 from ledgerframes.values.windows import Time, instant
 
 
@@ -26,7 +27,7 @@ def at(table: pd.DataFrame, time: Time) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If `table` has no lifetimes.
+        If `table` has no lifetimes, or their times are not in UTC.
 
     Examples
     --------
@@ -39,5 +40,11 @@ def at(table: pd.DataFrame, time: Time) -> pd.DataFrame:
     """
     require_columns(table, ("from", "until"), "Pass the result of lf.state.rounds(frames) to lf.state.at")
     time_alive = pd.Timestamp(instant(time))
-    is_alive = (table["from"] <= time_alive) & (table["until"].isna() | (table["until"] > time_alive))
+    try:
+        is_alive = (table["from"] <= time_alive) & (table["until"].isna() | (table["until"] > time_alive))
+    except TypeError:  # of times without a zone, or of texts
+        step = "Convert them with pd.to_datetime(…, utc=True)."
+        raise UsageError(
+            f"table= must have times in UTC in from and until, got {table['from'].dtype} and {table['until'].dtype}. {step}"
+        ) from None
     return table[is_alive].reset_index(drop=True)

@@ -65,7 +65,7 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     UsageError
         If `frames` is not Frames.
     CoverageError
-        If neither the start of the network nor `base` is known.
+        If neither the start of the network nor `base` is known, or the frames are chosen updates.
     IntegrityError
         If several parties sign network rules.
 
@@ -128,7 +128,7 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     UsageError
         If `frames` is not Frames.
     CoverageError
-        If neither the start of the network nor `base` is known.
+        If neither the start of the network nor `base` is known, or the frames are chosen updates.
     IntegrityError
         If several parties sign network rules.
 
@@ -193,7 +193,7 @@ def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.Da
     UsageError
         If `frames` is not Frames.
     CoverageError
-        If neither the start of the network nor `base` is known.
+        If neither the start of the network nor `base` is known, or the frames are chosen updates.
     IntegrityError
         If several parties sign network rules.
 
@@ -261,7 +261,7 @@ def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     UsageError
         If `frames` is not Frames.
     CoverageError
-        If neither the start of the network nor `base` is known.
+        If neither the start of the network nor `base` is known, or the frames are chosen updates.
     IntegrityError
         If several parties sign network rules.
 
@@ -315,7 +315,7 @@ def ignored_contracts(frames: Snapshot, *, base: Snapshot | None = None) -> pd.D
     UsageError
         If `frames` is not Frames.
     CoverageError
-        If neither the start of the network nor `base` is known.
+        If neither the start of the network nor `base` is known, or the frames are chosen updates.
     IntegrityError
         If several parties sign network rules.
 
@@ -362,7 +362,7 @@ def tables(frames: Snapshot, *, base: Snapshot | None = None) -> dict[str, pd.Da
     Raises
     ------
     CoverageError
-        If neither the start of the network nor `base` is known.
+        If neither the start of the network nor `base` is known, or the frames are chosen updates.
 
     Examples
     --------

@@ -33,6 +33,7 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     ``from``, ``until``, ``known_until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and
     ``reason`` (empty if it counts). Contracts that ended before ``known_from`` can be absent (missing if all are known).
     """
+    require_all_updates(frames)
     older = base_table(base, SNAPSHOT_COLUMNS)
     created = run(frames, lifetimes_query(older)).rename(columns={"since": "from"})
     names = ("template_name", "package_name", "create_arguments")
@@ -117,6 +118,16 @@ def require_rules(contracts: pd.DataFrame) -> None:
 # -- required history ---------------------------------------------------------------------------------------------------
 
 
+def require_all_updates(frames: Frames) -> None:
+    """Raise a CoverageError for frames of chosen updates, which can miss an archival."""
+    if frames._filter.has_chosen_ids:
+        raise CoverageError(
+            "Chosen updates do not hold the state of the network. "
+            "Pass the tables of lf.state.tables(frames) from before where(), or from a load by time.",
+            missing=("all updates of the window",),
+        )
+
+
 def _start_of_state(frames: Frames, created: pd.DataFrame, snapshot_time: datetime | None) -> pd.Timestamp | None:
     """Return the time from which all contracts are known.
 
@@ -133,16 +144,27 @@ def _start_of_state(frames: Frames, created: pd.DataFrame, snapshot_time: dateti
         raise _start_error(frames)
     known_from = None
     if snapshot_time is not None and has_snapshot and (starts.empty or any(_holes(frames, starts.min()))):
+        _require_base_before(frames, snapshot_time)
         known_from = pd.Timestamp(snapshot_time)
     since = starts.min() if known_from is None else known_from
     missing = list(_holes(frames, since))
     if missing:
         raise CoverageError(
             f"The state of the network needs history that these frames do not cover: {', '.join(missing)}. "
-            f'Load since="{iso(since.to_pydatetime())}", or pass base=lf.load_contracts(net, at=…) from a later time.',
+            f'Load since="{iso(since.to_pydatetime())}", or pass base=lf.load_contracts(net, at=…) and later frames.',
             missing=tuple(missing),
         )
     return known_from
+
+
+def _require_base_before(frames: Frames, snapshot_time: datetime) -> None:
+    """Raise a UsageError if the frames start before the snapshot."""
+    if frames.window is not None and frames.window.since < snapshot_time:
+        since, time = iso(frames.window.since), iso(snapshot_time)
+        raise UsageError(
+            f"base= must be from {since}, the start of the frames, or before, got a snapshot of {time}. "
+            "Pass an earlier one, or narrow the frames with between()."
+        )
 
 
 def _starts_of_network(created: pd.DataFrame) -> pd.Series:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis._amounts import amounts, to_decimal
-from ledgerframes.analysis.arguments import Snapshot, require_columns, require_network_of
+from ledgerframes.analysis.arguments import Snapshot, require_columns, require_network_of, to_times
 from ledgerframes.analysis.groups import Flags, Integers, microseconds
 from ledgerframes.analysis.state._declarations import FEATURED, ROUNDS, SUPER_VALIDATORS
 from ledgerframes.analysis.state._tables import tables_of
@@ -94,13 +94,22 @@ def checked(frames: Frames, argument: str, table: pd.DataFrame) -> pd.DataFrame:
     require_columns(table, columns, f"{argument}= must be a DataFrame with the columns {', '.join(columns)}")
     require_network_of(frames, argument, table)
     times = [name for name in ("opens_at", "from", "until", "known_from", "effective_from", "effective_until") if name in table]
-    table = table.assign(**{name: pd.to_datetime(table[name], utc=True).dt.as_unit("us") for name in times})
+    table = table.assign(**{name: to_times(table[name], argument) for name in times})
+    if "round_number" in columns:
+        table = table.assign(round_number=_round_numbers(argument, table["round_number"]))
     if "weight" in columns:
         factors = [_factor(argument, weight) for weight in table["weight"]]
         table = table.reset_index(drop=True).assign(weight=amounts(factors))
     if "contract_id" not in table:
         table = table.assign(contract_id="")
     return table.reset_index(drop=True)
+
+
+def _round_numbers(argument: str, numbers: pd.Series) -> pd.Series:
+    try:
+        return pd.to_numeric(numbers).astype("Int64")
+    except (ValueError, TypeError):
+        raise UsageError(f"{argument}= must have whole numbers in round_number, got {list(numbers.head(3))}.") from None
 
 
 def _factor(argument: str, weight: object) -> Decimal:

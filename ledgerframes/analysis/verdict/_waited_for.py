@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
-from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.arguments import require_columns, to_times
 from ledgerframes.analysis.groups import Flags, Integers, durations, ratio, sort_largest_first
 from ledgerframes.analysis.requests import PARTICIPANT_PREFIX, require_rejections
 from ledgerframes.analysis.verdict import _answers as answers
@@ -18,6 +18,7 @@ from ledgerframes.analysis.verdict._share import share_with_verdict
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.quorums import JUDGED_REQUESTS, ROLES_OF_PARTICIPANTS, ROLES_OF_PARTIES
+from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.comparisons import group_against_rest, holm
 from ledgerframes.statistics.percentiles import least_count
@@ -246,11 +247,16 @@ def _hosting(hosting: object) -> pa.Table:
     columns = ["party", "participant", "from", "until"]
     rule = f"hosting= must be a DataFrame with the columns {', '.join(columns)} for by='participant'"
     hosting = require_columns(hosting, columns, rule)
-    texts = {"party": hosting["party"], "participant": hosting["participant"].str.removeprefix(PARTICIPANT_PREFIX)}
-    times = {"since": hosting["from"], "until": hosting["until"]}
+    for name in ("party", "participant"):
+        others = [value for value in hosting[name].dropna() if not isinstance(value, str)]
+        if others:
+            raise UsageError(f"hosting= must have ids in {name}, got {others[0]!r}.")
+    participants = hosting["participant"].astype("str").str.removeprefix(PARTICIPANT_PREFIX)
+    texts = {"party": hosting["party"], "participant": participants}
+    times = {"since": to_times(hosting["from"], "hosting"), "until": to_times(hosting["until"], "hosting")}
     return pa.table(
         {
             **{name: pa.array(each, pa.string(), from_pandas=True) for name, each in texts.items()},
-            **{name: pa.array(pd.to_datetime(each, utc=True), pa.timestamp("us", tz="UTC")) for name, each in times.items()},
+            **{name: pa.array(each, pa.timestamp("us", tz="UTC")) for name, each in times.items()},
         }
     )
