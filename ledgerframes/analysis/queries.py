@@ -27,6 +27,7 @@ from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.values.windows import iso
 
 MAX_IDS = MAX_ROWS = 10_000  # with more, the text is too long for a shell
+OF_STATE = ("open_rounds", "rights", "super_validators", "round_openings")  # tables that the figure derives
 TYPES = {
     pa.string(): "VARCHAR",
     pa.int64(): "BIGINT",
@@ -66,8 +67,8 @@ def query(figure: Callable[..., pd.DataFrame], frames: Frames, **arguments: Any)
     Raises
     ------
     UsageError
-        If this figure has no query, the rows of these frames are not in Parquet files of this version, or the figure refuses
-        the arguments.
+        If this figure has no query, the rows of these frames are not in Parquet files of this version, another table is too
+        long for a statement, or the figure refuses the arguments.
     CoverageError
         If the figure needs rejected requests, which the frames cannot hold.
 
@@ -165,7 +166,12 @@ def _files(name: str, frames: Tables, stored_name: str) -> Relation:
 
 
 def _values(name: str, description: str, rows: pa.Table) -> Relation:
-    """Return a small table that the caller passed, as SQL values."""
+    """Return a small table, which the caller passed or the figure derives, as SQL values."""
+    if rows.num_rows > MAX_ROWS and name.removeprefix("effective_") in OF_STATE:
+        raise UsageError(
+            f"The table {name} of this query has {rows.num_rows:,} rows, and a statement can hold {MAX_ROWS:,}. "
+            "Choose a shorter window, and pass base=lf.load_contracts(net, at=…) from its start."
+        )
     if rows.num_rows > MAX_ROWS:
         raise UsageError(f"The table {name} that was passed has {rows.num_rows:,} rows. Pass frames of a store for it.")
     columns = ", ".join(f"{field.name}::{_type(field.type)} AS {field.name}" for field in rows.schema)

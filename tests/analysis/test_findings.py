@@ -223,9 +223,15 @@ def test_empty_hours_are_one_finding() -> None:
         pd.Timestamp(MONDAY + timedelta(hours=56)),
     )
     assert (row["value"], row["before"]) == (0, PER_HOUR)
-    assert row["sentence"].startswith("The time from 2026-11-04 02:00 to 08:00 has no request, usually ")
+    start = "The time from 2026-11-04 02:00 to 08:00 has no request, usually "
+    assert row["sentence"].startswith(start) and " in its first hour. That is " in row["sentence"]
     mean = np.mean([event.cost for event in requests() if not is_new(event)])
     assert row["effect_bytes"] == pytest.approx(-6 * PER_HOUR * mean, rel=0.05)
+
+
+def test_empty_hours_of_two_days_end_with_their_date() -> None:
+    row = only(found(lambda event: [] if 50 <= hour_of(event) < 74 else [event]), "hour", "requests")
+    assert row["sentence"].startswith("The time from 2026-11-04 02:00 to 2026-11-05 02:00 has no request, usually ")
 
 
 def test_hours_that_are_not_in_the_store_are_not_empty() -> None:

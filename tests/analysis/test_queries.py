@@ -465,3 +465,12 @@ def test_lists_of_a_snapshot_keep_their_texts() -> None:
     rows = pa.table({"parties": pa.array(texts, pa.list_(pa.string()))})
     relation = _values("given_rows", "Rows.", rows)
     assert [row["parties"] for row in run(f"WITH {relation.definition} FROM given_rows")] == texts
+
+
+def test_a_state_that_is_too_long_for_a_statement_says_what_to_do() -> None:
+    rows = pa.table({"round_number": range(10_001)})
+    for name in ("open_rounds", "effective_open_rounds"):
+        with pytest.raises(UsageError, match=r"has 10,001 rows, .* Choose a shorter window, and pass base=lf\.load_contracts"):
+            _values(name, "Rows.", rows)
+    with pytest.raises(UsageError, match="The table hosting that was passed has 10,001 rows"):
+        _values("hosting", "Rows.", rows)

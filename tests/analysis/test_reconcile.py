@@ -135,6 +135,9 @@ def test_failed_commands_are_a_total_next_to_the_rejected_requests() -> None:
     assert (failed["outcome"], failed["updates"], failed["paid_traffic_cost"]) == ("only in ledger", 1, 50)
     assert rejected["total_traffic_cost"] == failed["paid_traffic_cost"]
     assert totals["paid_traffic_cost"].sum() == 6909 + 50
+    text = "Own requests only in the ledger: 1. Only in the history: 1, 1 of them rejected."  # the same command, named once
+    shown = lf.reconcile.paid_traffic_totals(ledger_of(*LEDGER), history_of(*HISTORY), completions=completions)
+    assert text in lf.show(shown, picture=False).statement
     with pytest.raises(UsageError, match="completions= must be"):
         lf.reconcile.paid_traffic_totals(ledger_of(*LEDGER), history_of(*HISTORY), completions=pd.DataFrame())
 
@@ -149,6 +152,20 @@ def test_an_hour_of_history_against_a_whole_ledger_says_what_it_left_out() -> No
     assert compared["outcome"].astype(str).tolist() == ["not comparable", "equal", "not comparable"]
     assert compared.loc[["early", "late"], "why"].tolist() == ["outside the common time"] * 2
     assert compared["coverage"].iloc[0] == 1.0
+
+
+def test_time_that_is_not_final_is_not_compared() -> None:
+    ledger = ledger_of(("a", 0, 100), ("late", 30, 6609), ("z", 50, 300))
+    history = history_of(("a", 0, OWN, "ACCEPTED", 100))
+    coverage = [
+        {"since": WINDOW.since, "until": at(10), "status": "final", "rows": 1},
+        {"since": at(10), "until": WINDOW.until, "status": "provisional", "rows": 0},
+    ]
+    for parts, expected in ((coverage, ["equal", *["not comparable"] * 2]), (coverage[1:], ["not comparable"] * 3)):
+        open_end = frames_of(window=WINDOW, coverage=parts, verdicts=history.verdicts, traffic=history.traffic)
+        compared = lf.reconcile.paid_traffic(ledger, open_end)
+        assert compared["outcome"].tolist() == expected
+        assert set(compared["why"].dropna()) == {"outside the common time"}
 
 
 @pytest.mark.parametrize("is_limited", [False, True])
@@ -262,6 +279,9 @@ def test_digests_of_three_nodes() -> None:
         lf.reconcile.digests({"a": nodes["a"]})
     with pytest.raises(UsageError, match=r"of node '.', got a DataFrame without column 'sha256'"):
         lf.reconcile.digests({"a": nodes["a"], "b": pd.DataFrame({"object_key": []})})
+    for until in ("2026-11-08", pd.Timestamp("2026-11-08")):
+        with pytest.raises(UsageError, match=r"must have times in UTC in until, got .* of node 'b'"):
+            lf.reconcile.digests({"a": nodes["a"], "b": nodes["b"].assign(until=until)}, now="2026-11-09")
 
 
 def test_an_object_whose_listed_digest_is_that_of_empty_bytes_is_compared_by_its_bytes() -> None:

@@ -233,6 +233,8 @@ def test_an_absent_answer_says_not_checked_and_why(status: str) -> None:
 def test_what_is_not_asked_or_not_known_is_not_checked() -> None:
     rows = links_of(equal_frames(), answer(WEIGHTS, number=9))
     assert (rows["status"]["service"], rows["reason"]["service"]) == ("unknown", f"{NOT_CHECKED}was not asked for the round")
+    rows = lf.reconcile.rewards(equal_frames(), service=answer(WEIGHTS, number=9))
+    assert lf.show(rows, picture=False).statement == lf.show(lf.reconcile.rewards(equal_frames()), picture=False).statement
     validators = RewardWorld(WEIGHTS, kind="RewardKind_Validator")
     rows = lf.reconcile.rewards(validators.frames(), service=answer(WEIGHTS))
     rows = rows[(rows["kind"] == "validator") & (rows["link"] == "service") & (rows["round_number"] == 1)]

@@ -318,6 +318,21 @@ def test_a_picture_that_cannot_be_drawn_says_nothing_that_is_not_so() -> None:
         plt.close(axes.figure)
 
 
+def test_percentiles_of_few_requests_have_no_interval() -> None:
+    frames = made_of([("ACCEPTED", 1 + n, n * HOUR, 100 if n < 2 else 30_000) for n in range(4)])
+    text = "Accepted requests: 50 % within 2.00 s, 95 % within 4.00 s. Rejected before the limit: too few for a percentile."
+    assert lf.show(lf.verdict.latency(frames, min_requests=1), picture=False).statement.startswith(text)
+    sizes = lf.verdict.latency(frames, by="size", min_requests=1)
+    assert lf.show(sizes, picture=False).statement == "The medians of 2 groups range from 1.00 s to 3.00 s."
+
+
+def test_slow_participants_are_named() -> None:
+    rows = [{"party": pd.NA, "participant": "p1", "slow": 9, "required": 10, "differs": True, "difference": 0.5, "reason": None}]
+    text = "Participants that stand out among 1 with enough requests: p1 (9 of 10 requests were slow)."
+    assert of_waited_for(pd.DataFrame(rows)) == text
+    assert of_waited_for(pd.DataFrame(rows).assign(differs=None)) == "No participant has enough requests to be judged."
+
+
 def test_more_slow_parties_than_three_are_counted() -> None:
     rows = [{"party": f"p{n}", "slow": 9, "required": 10, "differs": True, "difference": 0.5, "reason": None} for n in range(5)]
     assert of_waited_for(pd.DataFrame(rows)).endswith("p2 (9 of 10 requests were slow), and 2 more.")

@@ -31,6 +31,7 @@ from ledgerframes.values.windows import iso
 
 MISSING_TIME = "lf.reconcile.coverage({frames})"
 CALLS = {**{measure.name: measure.call for measure in MEASURES}, NOT_IN_STORE: MISSING_TIME, NOT_FINAL: MISSING_TIME}
+ONE_HOUR = pd.Timedelta(1, "h")
 ARGUMENTS = {
     "day": ', every="1d"',
     "hour": ', every="1h"',
@@ -127,6 +128,8 @@ def _times(multiple: float) -> str:
 def _of_requests(row: Any, subject: str, value: str, usual: str, before: str) -> str:
     if row.before == 0:
         return f"{subject} is new: {value} requests, and none in {before}."
+    if row.subject == "hour" and row.until - row.since > ONE_HOUR:  # The usual range of a run is that of its first hour.
+        usual += " in its first hour"
     return f"{subject} has no request, {usual}." if row.value == 0 else f"{subject} has {value} requests, {usual}."
 
 
@@ -135,7 +138,8 @@ def subject_of(row: Any) -> str:
     if row.subject == "day":
         return f"{row.since:%A %Y-%m-%d}" if row.since == row.since.floor("D") else f"the day from {_time(row.since)}"
     if row.subject == "hour":
-        return f"the time from {_time(row.since)} to {row.until:%H:%M}"
+        is_one_day = row.since.date() == row.until.date()
+        return f"the time from {_time(row.since)} to {f'{row.until:%H:%M}' if is_one_day else _time(row.until)}"
     kind = "mining round" if row.subject == "round" else row.subject
     return f"{kind} {escape_control(row.name)}"
 

@@ -10,13 +10,15 @@ from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
 MAX_ROUNDS = 5
+FAILED = "failed command without an update id"
 
 
 def of_rewards(result: pd.DataFrame) -> str:
     """Return for how many rounds the rewards follow from the records, and where they do not."""
     if "party" not in result and len(result) and not {*LINKS} - {SERVICE} <= {*result["link"]}:
         return ""  # Some links of a chain say nothing about the whole chain.
-    links = result[result["link"] != "weights"]  # which lf.activity.reconcile explains
+    # lf.activity.reconcile explains the weights. The link of a node is unknown where it has no answer.
+    links = result[(result["link"] != "weights") & ((result["link"] != SERVICE) | (result["status"] != "unknown"))]
     is_equal = (links["status"] == "equal").groupby(
         [links[name] for name in ("round_number", "kind", "is_dry_run")], observed=True
     )
@@ -35,9 +37,10 @@ def of_paid_traffic_totals(result: pd.DataFrame) -> str:
     names = ("equal", "different", "only in ledger", "only in history")
     equal, different, ledger, history = updates.reindex(names, fill_value=0).tolist()
     rejected = int(result.loc[result["why"] == "rejected", "updates"].sum())
+    failed = int(result.loc[result["why"] == FAILED, "updates"].sum())  # The history has them as rejected requests.
     return (
         f"Of the costs that both sources have, {printing.rate(equal, equal + different)} are equal. Own requests only in the "
-        f"ledger: {ledger:,}. Only in the history: {history:,}, {rejected:,} of them rejected."
+        f"ledger: {ledger - failed:,}. Only in the history: {history:,}, {rejected:,} of them rejected."
     )
 
 

@@ -13,6 +13,7 @@ from ledgerframes.analysis.arguments import require_columns, require_one_network
 from ledgerframes.analysis.coverage import timed_segments
 from ledgerframes.analysis.groups import group_by, microseconds, ratio
 from ledgerframes.analysis.reconcile import _answers as answers
+from ledgerframes.analysis.reconcile._answers import FAILED
 from ledgerframes.analysis.requests import PARTICIPANT_PREFIX
 from ledgerframes.datasets.schema import TIME
 from ledgerframes.engine import Query, Relation, run
@@ -23,7 +24,6 @@ from ledgerframes.frames import Frames
 from ledgerframes.values import extents
 
 OUTCOMES = ("equal", "different", "only in ledger", "only in history", "not comparable")
-FAILED = "failed command without an update id"
 REASONS = (
     "another synchronizer",
     "outside the common time",
@@ -152,9 +152,10 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
 
     Notes
     -----
-    Costs are compared in the time that both sources cover, because costs at other times are not comparable. Only the
-    participant's own requests have a paid cost (docs/facts.md#paid-cost-missing). A rejected request is on no ledger
-    (docs/facts.md#survivorship), although the participant paid for it. Source of the costs: docs/facts.md#traffic-fields.
+    Costs are compared in the time that both sources cover, and that is final in the history, because costs at other times
+    are not comparable. Only the participant's own requests have a paid cost (docs/facts.md#paid-cost-missing). A rejected
+    request is on no ledger (docs/facts.md#survivorship), although the participant paid for it. Source of the costs:
+    docs/facts.md#traffic-fields.
 
     Examples
     --------
@@ -317,10 +318,11 @@ def owner_of(ledger: Frames, advice: str) -> str | None:
 
 
 def _history_times(history: Frames) -> list[Interval]:
-    """Return the intervals of the history."""
+    """Return the intervals of the history that are final."""
     covered = timed_segments(history)
     if history.window is None or covered.empty:
         return _intervals(run(history, Query(f"FROM {HISTORY_TIME.name}", (HISTORY_TIME,))))
+    covered = covered[covered["status"] == "final"]  # Requests of provisional time can still arrive.
     ends = microseconds(covered["until"]) - 1
     return list(zip(microseconds(covered["since"]).tolist(), ends.tolist(), strict=True))
 

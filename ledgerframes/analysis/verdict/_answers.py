@@ -97,9 +97,11 @@ def of_latency(result: pd.DataFrame) -> str:
     if len(rows) == 1:
         return f"The median of the only group with enough accepted requests is {_seconds(fastest['p50'])} s."
     ends = f"{_seconds(fastest['p50'])} s to {_seconds(slowest['p50'])} s"
+    statement = f"The medians of {len(known):,} groups range from {ends}."
+    if pd.isna(fastest["p50_high"]) or pd.isna(slowest["p50_low"]):  # Few requests have no interval.
+        return statement
     is_chance = fastest["p50_high"] >= slowest["p50_low"]
-    verdict = "Chance can explain the difference" if is_chance else "The intervals of these two do not overlap"
-    return f"The medians of {len(known):,} groups range from {ends}. {verdict}."
+    return f"{statement} {'Chance can explain the difference' if is_chance else 'The intervals of these two do not overlap'}."
 
 
 def _percentiles_of_all(result: pd.DataFrame) -> str:
@@ -119,9 +121,14 @@ def _timeouts(row: pd.Series) -> str:
 
 def _percentiles(row: pd.Series, prefix: str = "") -> str:
     names = [name for name in PERCENTILES if pd.notna(row[f"{prefix}{name}"])]
-    ends = [[_seconds(row[f"{prefix}{name}{end}"]) for end in ("", "_low", "_high")] for name in names]
-    texts = [f"{name[1:]} % within {value} s ({low} to {high} s)" for name, (value, low, high) in zip(names, ends, strict=True)]
+    texts = [f"{name[1:]} % within {_seconds(row[f'{prefix}{name}'])} s{_interval(row, f'{prefix}{name}')}" for name in names]
     return ", ".join(texts) or "too few for a percentile"
+
+
+def _interval(row: pd.Series, name: str) -> str:
+    """Return the interval of a percentile in brackets, or nothing where an end is missing."""
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return "" if pd.isna(low) or pd.isna(high) else f" ({_seconds(low)} to {_seconds(high)} s)"
 
 
 def _seconds(latency: pd.Timedelta) -> str:
@@ -151,15 +158,17 @@ def of_quorums(result: pd.DataFrame) -> str:
 
 
 def of_waited_for(result: pd.DataFrame) -> str:
-    """Return the parties whose requests are slow more often than other requests."""
+    """Return who needs requests that are slow more often than other requests."""
+    has_participants = "participant" in result and result["participant"].notna().any()
+    kind, plural = ("participant", "Participants") if has_participants else ("party", "Parties")
     judged = int(result["differs"].notna().sum())
     if not judged:
         is_doubtful = len(result) and result["reason"].eq(DOUBTFUL_LIMIT).all()
-        nobody = "No party has enough requests to be judged."
+        nobody = f"No {kind} has enough requests to be judged."
         return "No request is called slow, as timeouts are not named." if is_doubtful else nobody
     slower = result[is_true(result["differs"]) & (result["difference"] > 0)]
-    names = [f"{row.party} ({row.slow:,} of {row.required:,} requests were slow)" for row in iter_rows(slower)]
-    return f"Parties that stand out among {judged:,} with enough requests: {_first(names, SLOWEST) or 'none'}."
+    names = [f"{getattr(row, kind)} ({row.slow:,} of {row.required:,} requests were slow)" for row in iter_rows(slower)]
+    return f"{plural} that stand out among {judged:,} with enough requests: {_first(names, SLOWEST) or 'none'}."
 
 
 def of_head_of_line(result: pd.DataFrame) -> str:
