@@ -150,6 +150,8 @@ class OffersWallet(Wallet):
     def refresh(self) -> list[TransferOffer]:
         """Fetch the status of every unfinished offer of this wallet, without making any offer.
 
+        An offer stays pending if the status may be that of another call's offer with the same tracking id.
+
         Returns
         -------
         list of TransferOffer
@@ -158,11 +160,13 @@ class OffersWallet(Wallet):
         for offer in self._own():
             if not offer.finished and offer.attempt_count:
                 try:
-                    self.journal.update_status(offer.tracking_id, self.offer_status(offer.tracking_id), self._clock())
+                    Submission(self, self.journal, self._clock, offer).record(self.offer_status(offer.tracking_id))
                 except WrongUrlError:
                     raise
                 except NotFoundError:
                     self.journal.record_absence(offer.tracking_id, self._clock())
+                except OfferUnresolvedError as error:  # the status may be that of another call's offer
+                    logger.warning("offer_unresolved tracking_id=%s outcome=%s", offer.tracking_id, error.outcome)
         return self.journal.offers()
 
     # -- ownership ------------------------------------------------------------------------------------------------------

@@ -69,6 +69,20 @@ class Submission:
             )
             raise self._unresolved(message, "unknown", error.status if isinstance(error, ServiceError) else 0) from error
 
+    def record(self, status: OfferStatus) -> TransferOffer:
+        """Record the wallet's status of the offer.
+
+        Raises
+        ------
+        OfferUnresolvedError
+            If it is, or may be, the status of another call's offer.
+        """
+        own = self._journal.get(self._tracking_id)
+        # The open request returned 409, so that another store made an offer with this tracking id, maybe with other terms.
+        if not own.exists and own.open_attempts == 1 and own.last_failure == CONFLICT:
+            self._compare_terms(status, is_conflict=True)
+        return self._journal.update_status(self._tracking_id, status, self._clock())
+
     def _unresolved(self, message: str, outcome: str, status: int = 0) -> OfferUnresolvedError:
         facts = {"tracking_id": self._tracking_id, "outcome": outcome, "next_call": self._next_call}
         return OfferUnresolvedError(message, status=status, **facts)
@@ -99,6 +113,8 @@ class Submission:
                 return existing
             if error.status in WITHOUT_EFFECT:
                 self._record_refusal(error)
+            elif isinstance(error, ConflictError) and self._is_second_conflict():
+                self._journal.record_refusal(self._tracking_id, CONFLICT, self._clock(), is_final=False)
             else:
                 self._record_unknown_outcome(error)
             failure: LedgerframesError = error
@@ -118,6 +134,11 @@ class Submission:
 
     def _record_unknown_outcome(self, error: LedgerframesError) -> None:
         self._journal.record_unknown_outcome(self._tracking_id, _label(error), self._clock())
+
+    def _is_second_conflict(self) -> bool:
+        """Return whether a 409 repeats that of an earlier request, and so opens nothing more."""
+        offer = self._journal.get(self._tracking_id)
+        return offer.open_attempts > 1 and offer.last_failure == CONFLICT
 
     def _record_refusal(self, error: ServiceError) -> None:
         """Record a response without effect, and raise unless an earlier request is open."""
@@ -155,21 +176,21 @@ class Submission:
         return retry(self._fetch_offer_once, MAX_STATUS_CHECKS, _is_status_unavailable, self._wallet.transport.waits)
 
     def _fetch_offer_once(self) -> TransferOffer:
-        status = self._wallet.offer_status_once(self._tracking_id)
-        own = self._journal.get(self._tracking_id)
-        # The open request returned 409, so that another store made an offer with this tracking id, maybe with other terms.
-        if not own.exists and own.open_attempts == 1 and own.last_failure == CONFLICT:
-            self._compare_terms(status)
-        return self._journal.update_status(self._tracking_id, status, self._clock())
+        return self.record(self._wallet.offer_status_once(self._tracking_id))
 
-    def _compare_terms(self, status: OfferStatus) -> None:
-        """Refuse an offer of the wallet whose terms differ, or cannot be compared any more."""
+    def _compare_terms(self, status: OfferStatus, *, is_conflict: bool = False) -> None:
+        """Refuse an offer of the wallet whose terms differ, or cannot be compared any more.
+
+        After a conflict, an offer whose terms cannot be fetched has an unknown outcome.
+        """
         try:
             payload = self._payload_of(status)
             if payload is None and status.status == "created":  # an earlier offer may have moved on
                 status = self._wallet.offer_status_once(self._tracking_id)
                 payload = self._payload_of(status)
-        except FAILURES:
+        except FAILURES as error:
+            if is_conflict:
+                raise self._terms_unknown_error() from error
             return  # the offer exists, even if its terms cannot be compared
         if payload is not None:
             self._require_terms(payload)
@@ -181,6 +202,15 @@ class Submission:
                 "terms cannot be compared any more. Look up its transfer before you use a new tracking_id=."
             )
             raise self._unresolved(message, "unknown", 409)
+        elif is_conflict:
+            raise self._terms_unknown_error()
+
+    def _terms_unknown_error(self) -> OfferUnresolvedError:
+        message = (
+            f"The outcome of offer {self._tracking_id} is unknown: the wallet has an offer with this tracking id, but did not "
+            f"return its terms. Call {self._next_call} to resume, which cannot make the offer twice."
+        )
+        return self._unresolved(message, "unknown", 409)
 
     def _payload_of(self, status: OfferStatus) -> OfferPayload | None:
         """Return the payload of an offer, or None if the wallet does not list it."""

@@ -223,11 +223,15 @@ def test_a_dropped_connection_is_the_cause(net: lf.Network, service: WalletServi
     assert isinstance(caught.value.__cause__.__cause__, httpx.RemoteProtocolError)
 
 
-def test_an_offer_made_elsewhere_is_a_success_when_its_contents_cannot_be_read(
+def test_an_offer_made_elsewhere_is_unknown_while_its_contents_cannot_be_read(
     net: lf.Network, connect: Connect, service: WalletService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect(network="elsewhere").wallet.offer_transfer(**OFFER, tracking_id="t-1")
-    monkeypatch.setattr(service, "contract", lambda offer: {"strange": True})
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "contract", lambda offer: {"strange": True})
+        with pytest.raises(OfferUnresolvedError, match="did not return its terms") as caught:
+            net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    assert caught.value.outcome == "unknown"
     assert net.wallet.offer_transfer(**OFFER, tracking_id="t-1").contract_id == "000001"
 
 

@@ -355,6 +355,41 @@ def test_terms_that_cannot_be_compared_are_not_taken_for_ones_own(
     assert len(service.posts) == (1 if first == "ok" else 2), "it is not sent again"
 
 
+def refuse_listing(service: WalletService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the wallet fail whenever it lists its offers."""
+    rest = service._rest
+    monkeypatch.setattr(service, "_rest", lambda method, path: (503, None) if path == OFFERS else rest(method, path))
+
+
+@pytest.mark.parametrize("status_plan", [[], ["500"] * 4], ids=["at once", "after a second 409"])
+def test_an_offer_of_another_store_is_unknown_while_its_terms_cannot_be_fetched(
+    connect: Connect, service: WalletService, status_plan: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect(network="elsewhere").wallet.offer_transfer(**{**OFFER, "amount": 100}, tracking_id="t-1")
+    net = connect(retries=1)
+    service.status_plan = status_plan
+    with monkeypatch.context() as patch:
+        refuse_listing(service, patch)
+        for call in (lambda: net.wallet.offer_transfer(**OFFER, tracking_id="t-1"), lambda: net.wallet.resume("t-1")):
+            with pytest.raises(OfferUnresolvedError, match="did not return its terms") as caught:
+                call()
+            assert caught.value.outcome == "unknown"
+        assert [offer.status for offer in net.wallet.refresh()] == ["pending"]
+    with pytest.raises(OfferUnresolvedError, match="used elsewhere, for an offer of 100"):
+        net.wallet.resume("t-1")
+
+
+def test_refresh_does_not_take_the_offer_of_another_store_for_ones_own(
+    net: lf.Network, connect: Connect, service: WalletService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect(network="elsewhere").wallet.offer_transfer(**{**OFFER, "amount": 100}, tracking_id="t-1")
+    let_move_on(service, monkeypatch, "completed", None)
+    for _ in range(2):
+        with pytest.raises(OfferUnresolvedError, match="cannot be compared"):
+            net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+        assert [offer.status for offer in net.wallet.refresh()] == ["pending"]
+
+
 def test_an_offer_of_an_earlier_request_is_ones_own(
     net: lf.Network, service: WalletService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
