@@ -6,7 +6,6 @@ import functools
 import os
 import pickle
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +24,7 @@ from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.installation import extra_for
 from ledgerframes.store import Store
+from ledgerframes.store.catalog import FROZEN_DAMAGE_STEP, Catalog
 from ledgerframes.store.rate_file import RateFile
 from ledgerframes.texts.representation import as_html, as_text
 from ledgerframes.wallet import Journal, OffersWallet
@@ -330,19 +330,14 @@ def _network_of(
 def _frozen_catalog(snapshot: object) -> Path | None:
     if not snapshot:
         return None
+    from ledgerframes.settings.groups import is_file
+
     path = Path(snapshot).absolute() if isinstance(snapshot, str | Path) else None
-    if not path or not _is_file(path):
+    if not path or not is_file(path) or not Catalog(path, damage_step=FROZEN_DAMAGE_STEP).exists():
         raise UsageError(
             f"snapshot= must be the path of a frozen catalog, got {str(snapshot)!r}. Check LEDGERFRAMES_SNAPSHOT, too."
         )
     return path
-
-
-def _is_file(path: Path) -> bool:
-    """Return whether there is such a file, even for a path that no file can have."""
-    with suppress(OSError, ValueError):
-        return path.is_file()
-    return False
 
 
 @functools.cache

@@ -275,7 +275,7 @@ def _iter_missing(store: Store, tables: Sequence[ResolvedTable], time_window: Wi
     for name, snapshot in {each.dataset.name: each.snapshot for each in tables if each.is_stored}.items():
         missing = missing_times(store, snapshot, name, time_window)
         if missing:
-            yield f"Not in the store: {'; '.join(missing)}. Fetch it with `ledgerframes sync {name}`."
+            yield f"Not in the store: {'; '.join(map(str, missing))}. Fetch it with `ledgerframes sync {name}`."
 
 
 def _is_provisional(segment: Segment, resolved: ResolvedTable, time_window: Window | None) -> bool:

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+import copy
+import errno
+import hashlib
 import json
 import pickle
+from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from campaign import examples
 from hypothesis import given, settings
@@ -22,7 +28,7 @@ from ledgerframes.errors import CoverageError, IntegrityError, StoreError, Usage
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.sandbox import Faults
 from ledgerframes.settings import EngineSettings
-from ledgerframes.values.extents import Observation
+from ledgerframes.values.extents import Observation, microseconds
 from ledgerframes.values.windows import Window, instant
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
@@ -456,3 +462,86 @@ def test_a_limit_of_rows_is_at_least_their_number(frames: lf.Frames, in_pieces: 
                 assert part.count_rows(name) <= limit <= whole.count_rows(name, at_most=True)
     limits = [each.count_rows("verdicts", at_most=True) for each in (in_pieces, in_pieces.between(noon, DAY["until"]))]
     assert limits[1] < limits[0], "files outside of the window do not count"
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda scan: pickle.loads(pickle.dumps(scan))])
+def test_a_copied_scan_keeps_its_filters(frames: lf.Frames, duplicate: Callable[[ds.Dataset], ds.Dataset]) -> None:
+    participant = frames.verdicts["submitting_participant_uid"].iloc[0]
+    assert not frames.problems.empty
+    for each in (frames, frames.where("verdicts", participant=participant), frames.between("2026-11-08", "2026-11-08T12:00:00Z")):
+        expected = each.traffic["update_id"].tolist()
+        again = duplicate(each.scan("traffic"))
+        assert again.to_table(columns=["update_id"])["update_id"].to_pylist() == expected
+        assert again.scanner(columns=["update_id"]).to_reader().read_all()["update_id"].to_pylist() == expected
+
+
+def test_saved_frames_keep_the_start_of_the_history(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store")
+    frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09")
+    last = frames.where("updates", update_id=frames.updates["update_id"].tail(1).tolist())
+    lf.save_frames(last, tmp_path / "saved")
+    assert lf.open_frames(tmp_path / "saved").history_start == frames.history_start is not None
+
+
+def rewrite(directory: Path, table: str, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Write a file of saved frames as another version would have."""
+    path, manifest = directory / f"{table}.parquet", directory / "manifest.json"
+    pq.write_table(change(pq.read_table(path)), path)
+    content = json.loads(manifest.read_text())
+    content["files"][table]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(content))
+
+
+def test_saved_frames_of_an_earlier_version_have_the_values_of_renamed_columns(frames: lf.Frames, tmp_path: Path) -> None:
+    lf.save_frames(frames, tmp_path)
+    rewrite(tmp_path, "envelopes", lambda rows: rows.rename_columns({"envelope_index": "envelope"}))
+    opened = lf.open_frames(tmp_path)
+    pd.testing.assert_frame_equal(opened.envelopes, frames.envelopes)
+    assert opened.scan("envelopes").count_rows() == len(frames.envelopes)
+    half = {"since": "2026-11-08", "until": "2026-11-08T12:00:00Z"}
+    pd.testing.assert_frame_equal(opened.between(**half).envelopes, frames.between(**half).envelopes)
+    pd.testing.assert_frame_equal(lf.cost.overhead(opened), lf.cost.overhead(frames))
+    (tmp_path / "envelopes.parquet").touch()
+    with pytest.raises(IntegrityError, match="was replaced"):
+        opened.scan("envelopes")
+
+
+def test_saved_frames_with_an_unknown_column_are_refused(frames: lf.Frames, tmp_path: Path) -> None:
+    lf.save_frames(frames, tmp_path)
+    rewrite(tmp_path, "envelopes", lambda rows: rows.rename_columns({"envelope_index": "place"}))
+    with pytest.raises(StoreError, match=r"column place of table envelopes is unknown.* with the version of ledgerframes that"):
+        lf.open_frames(tmp_path)
+
+
+def test_a_failed_save_leaves_the_frames_saved_before(frames: lf.Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lf.save_frames(frames, tmp_path)
+    write, before = pq.write_table, sorted(tmp_path.iterdir())
+
+    def fill_up(rows: pa.Table, path: Path, **options: Any) -> None:
+        if "verdicts" in path.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(rows, path, **options)
+
+    monkeypatch.setattr(pq, "write_table", fill_up)
+    with pytest.raises(StoreError, match="No space left"):
+        lf.save_frames(frames.between("2026-11-08", "2026-11-08T12:00:00Z"), tmp_path)
+    assert sorted(tmp_path.iterdir()) == before
+    pd.testing.assert_frame_equal(lf.open_frames(tmp_path).traffic, frames.traffic)
+
+
+@pytest.mark.parametrize("manifest", ['{"name": "an app"}', "[]", "{", '{"written_by": "another"}'])
+def test_a_directory_of_another_program_is_left_alone(frames: lf.Frames, tmp_path: Path, manifest: str) -> None:
+    (tmp_path / "manifest.json").write_text(manifest)
+    (tmp_path / "updates.parquet").write_text("of somebody else")
+    with pytest.raises(UsageError, match=r"manifest\.json was not written by save_frames\. Choose another directory"):
+        lf.save_frames(frames, tmp_path)
+    assert (tmp_path / "manifest.json").read_text() == manifest
+    assert (tmp_path / "updates.parquet").read_text() == "of somebody else"
+
+
+def test_a_time_as_a_number_of_microseconds_matches(frames: lf.Frames) -> None:
+    time = frames.verdicts["record_time"].iloc[5]
+    expected = frames.where("verdicts", record_time=time).verdicts
+    assert len(expected) == 1
+    number = microseconds(time.to_pydatetime())
+    pd.testing.assert_frame_equal(frames.where("verdicts", record_time=number).verdicts, expected)

@@ -372,3 +372,24 @@ def test_a_network_without_listing_says_what_cannot_be_known() -> None:
 
     with pytest.raises(UsageError, match="rejections are not visible"):
         discover_migrations(Unlisted(), [])  # type: ignore[arg-type]
+
+
+def test_stored_ids_of_the_ledger_are_committed_however_they_are_read(tmp_path: Path, day: lf.Frames) -> None:
+    net = connect(tmp_path)
+    lf.load_events(net, **DAY)
+    ids = sorted({*lf.load_updates(net).ledger_updates["update_id"]} & {*day.verdicts["update_id"]})[:3]
+    assert lf.load_events(net, update_ids=ids).population == "committed"
+    assert export.from_store(net, "events_by_id.verdicts").population == "committed"
+    assert export.from_store(net, "events.verdicts", **DAY).where("verdicts", update_id=ids).population == "committed"
+
+
+def test_narrowing_by_envelopes_is_a_choice_if_a_request_has_none() -> None:
+    verdicts = testing.table("verdicts").sample(4)
+    ids = verdicts["update_id"].tolist()
+    traffic = testing.table("traffic").sample(4, update_id=ids)
+    envelopes = testing.table("envelopes").sample(2, update_id=ids[:2], traffic_cost=[10, 20])
+    frames = testing.frames_of(verdicts=verdicts, traffic=traffic, envelopes=envelopes)
+    assert frames.where("envelopes", lambda rows: rows["traffic_cost"] >= 10, columns=["traffic_cost"]).population == "chosen"
+    assert (
+        frames.where("traffic", lambda rows: rows["total_traffic_cost"] >= 0, columns=["total_traffic_cost"]).population == "all"
+    )

@@ -9,8 +9,10 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.api.tokens import token_source
-from ledgerframes.errors import UsageError
+from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.settings import GROUPS, PATHS, Settings, load_settings, setting_layers
+from ledgerframes.settings.addresses import STORE_OPTIONS
+from ledgerframes.store.location import OPTIONS
 
 PROFILE = """
 [local]
@@ -234,3 +236,51 @@ def test_paths_stay_the_same_in_another_directory(own_settings: Path, monkeypatc
     worker = pickle.loads(pickle.dumps(net))
     assert str(worker.store.location) == f"{own_settings}/data/{net.name}"
     assert {name: getattr(net.settings, name) for name in files} == {name: own_settings / path for name, path in files.items()}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "aws_secret_access_key=HIDDEN&region=x",
+        "Secret_Key=HIDDEN",
+        "session_token=HIDDEN",
+        "HIDDEN",
+        "endpoint_override=a:HIDDEN@b",
+    ],
+)
+def test_an_address_of_a_store_has_no_keys(options: str) -> None:
+    with pytest.raises(
+        UsageError, match=r"store= must have no other options than .*, region, .* AWS_SECRET_ACCESS_KEY"
+    ) as refused:
+        lf.connect(store=f"s3://bucket/prefix?{options}")
+    assert "HIDDEN" not in str(refused.value)
+
+
+def test_the_options_of_a_store_are_those_that_it_reads() -> None:
+    assert OPTIONS.keys() == STORE_OPTIONS
+
+
+@pytest.mark.parametrize("url", ["https://a..b/api", f"https://{'a' * 70}.example/api", "http://[:::::]/x", "http://[::1]x/"])
+def test_a_host_that_can_have_no_address_is_refused(url: str) -> None:
+    with pytest.raises(UsageError, match=r"history_url= must be http\(s\) URLs"):
+        lf.connect(history_url=url)
+
+
+def test_files_that_cannot_be_looked_at_are_named(own_settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = f"/{'x' * 300}"  # like a directory that this user may not enter
+    monkeypatch.setenv("XDG_CONFIG_HOME", closed)
+    assert lf.connect(events=400, days=1).name
+    net = lf.connect(history_url="https://history.example", token_file=closed, transport=httpx.MockTransport(lambda _: None))
+    with pytest.raises(UsageError, match="Cannot read token_file /xxx"):
+        token_source(net.settings)()
+    monkeypatch.setenv("LEDGERFRAMES_CONFIG", closed)
+    with pytest.raises(UsageError, match=r"LEDGERFRAMES_CONFIG: /xxx.* is not a file"):
+        lf.connect(events=400, days=1)
+
+
+@pytest.mark.parametrize(("content", "error"), [("", UsageError), ("a text " * 500, StoreError)])
+def test_a_file_without_a_catalog_is_no_empty_snapshot(tmp_path: Path, content: str, error: type[Exception]) -> None:
+    (tmp_path / "frozen.sqlite").write_text(content)
+    step = "must be the path of a frozen catalog" if error is UsageError else "is not a database. Freeze the store again"
+    with pytest.raises(error, match=step):
+        lf.connect(events=400, days=1, snapshot=tmp_path / "frozen.sqlite")

@@ -70,12 +70,12 @@ def covered_time(frames: Frames, *, accept_provisional: bool = False) -> Covered
     accepted = ("final", "provisional") if accept_provisional else ("final",)
     is_final = rows["status"].isin(accepted).to_numpy(dtype=bool)
     between_starts, between_ends = _between_migrations(frames, rows["migration_id"], starts, ends)
-    failed_starts, failed_ends = failed_folders(frames)
+    unread_starts, unread_ends = _edges(_unread_windows(frames))
     return _uncut(
         np.concatenate([starts[is_final], between_starts]),
         np.concatenate([ends[is_final], between_ends]),
-        np.concatenate([starts[~is_final], failed_starts]),
-        np.concatenate([ends[~is_final], failed_ends]),
+        np.concatenate([starts[~is_final], unread_starts]),
+        np.concatenate([ends[~is_final], unread_ends]),
     )
 
 
@@ -128,8 +128,8 @@ def _history_begin(frames: Frames) -> int:
     rows = timed_segments(frames)
     if rows.empty:
         return NO_LIMIT
-    failed, _ = failed_folders(frames)
-    begin = int(np.concatenate([microseconds(rows["since"]), failed]).min())
+    unread, _ = _edges(_unread_windows(frames))
+    begin = int(np.concatenate([microseconds(rows["since"]), unread]).min())
     return begin if frames.history_start is None else max(begin, extents.microseconds(frames.history_start))
 
 
@@ -162,9 +162,18 @@ def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers,
 
 def failed_folders(frames: Frames) -> tuple[Integers, Integers]:
     """Return the times of bulk objects that could not be read and are not in the coverage."""
-    edges = [(extents.microseconds(each.since), extents.microseconds(each.until)) for each in _failed_windows(frames)]
+    return _edges(_failed_windows(frames))
+
+
+def _edges(windows: list[Window]) -> tuple[Integers, Integers]:
+    edges = [(extents.microseconds(each.since), extents.microseconds(each.until)) for each in windows]
     starts, ends = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     return starts, ends
+
+
+def _unread_windows(frames: Frames) -> list[Window]:
+    """Return the times between segments of which the frames do not have all rows."""
+    return [*_failed_windows(frames), *frames._source.missing_windows]
 
 
 def _failed_windows(frames: Frames) -> list[Window]:
@@ -221,9 +230,11 @@ def _covered_windows(frames: Frames, coverage: pd.DataFrame) -> list[Window]:
     if frames.window is None or coverage.empty:
         return []
     if "bulk_objects" in frames.tables:  # folders are adjacent, so a hole is an object that was not read
-        unread = _failed_windows(frames)
-        return [part for window in windows_of(coverage) for part in window.difference(unread)]
-    return [Window(frames.window.since, coverage["until"].max().to_pydatetime())]
+        covered = windows_of(coverage)
+    else:
+        covered = [Window(frames.window.since, coverage["until"].max().to_pydatetime())]
+    unread = _unread_windows(frames)
+    return [part for window in covered for part in window.difference(unread)]
 
 
 def windows_of(coverage: pd.DataFrame) -> list[Window]:

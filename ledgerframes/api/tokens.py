@@ -14,6 +14,7 @@ import os
 import re
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,9 +64,17 @@ def warn_of_exposure(settings: Settings, urls: tuple[str, ...]) -> None:
             warn_caller(escape_control(text), UserWarning)
     secrets = {"token_file": settings.token_file if urls else None, "client_key_file": settings.client_key_file}
     for name, path in secrets.items():
-        if path and os.name == "posix" and path.is_file() and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        if path and os.name == "posix" and _mode(path) & (stat.S_IRGRP | stat.S_IROTH):
             text = f"Other users of this machine can read {name} {path}. Run: chmod 600 {path}"
             warn_caller(escape_control(text), UserWarning)
+
+
+def _mode(path: Path) -> int:
+    """Return the permissions of a file, 0 if there is none that this user can see."""
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        return mode if stat.S_ISREG(mode) else 0
+    return 0
 
 
 def token_expiry(token: str | None) -> datetime | None:

@@ -63,7 +63,7 @@ def keeps_all_requests(table: str, ids_of: Callable[[str], pa.ChunkedArray]) -> 
     """
     if table not in COST_TABLES:
         return True
-    with_cost = ids_of("traffic")
+    with_cost = ids_of(table)
     import pyarrow.compute as pc  # late, because the command line imports this module for its help
 
     return all(pc.all(pc.is_in(ids_of(name), value_set=with_cost)).as_py() is not False for name in ("verdicts", "updates"))

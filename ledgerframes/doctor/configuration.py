@@ -83,6 +83,8 @@ def _format(name: str, value: Any) -> str:
         return ", ".join(f"{parts.scheme}://{host_of(url)}{parts.path}" for url in value if (parts := urlsplit(url)))
     if name == "vocabulary":
         return f"coin={value.coin}, lang={value.lang}"
+    if name == "store" and "://" in str(value):
+        return str(value).partition("?")[0]  # as above
     return "" if value is None else str(value)
 
 

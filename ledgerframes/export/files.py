@@ -18,118 +18,16 @@ import pyarrow.parquet as pq
 from ledgerframes.datasets import Column, Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.schema import TEXT
-from ledgerframes.errors import CoverageError, StoreError, UsageError
+from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.frames.files import require_frames
-from ledgerframes.frames.stored_time import missing_times
-from ledgerframes.store import Store
-from ledgerframes.store.table_source import ResolvedTable, resolve_in_store, snapshots_by_dataset
-from ledgerframes.values.windows import Time, Window, window
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ledgerframes.network import Network
-
 GROUP_ROWS = 25_000
 GROUP_BYTES = 32_000_000
-
-
-def from_store(
-    net: Network,
-    table: str,
-    *,
-    since: Time | None = None,
-    until: Time | None = None,
-    during: str | None = None,
-    allow_partial: bool = False,
-) -> Frames:
-    """Read one table from the store as Frames, without fetching anything.
-
-    Parameters
-    ----------
-    net : Network
-    table : str
-        A stored table, such as ``updates``. A table of several datasets is read from the first that has rows, in the order of
-        :func:`ledgerframes.sql`; ``bulk.updates`` names the dataset.
-    since, until : str, date or datetime, optional
-        Half-open window of record times, UTC; `until` is now by default. Without a window, all rows.
-    during : str, optional
-        A date word instead, such as ``last-week``.
-    allow_partial : bool, default False
-        Read the rows even if the store does not cover the whole window.
-
-    Returns
-    -------
-    Frames
-        With this one table.
-
-    Raises
-    ------
-    UsageError
-        If there is no such stored table, a window is passed for a table without record times, or a participant's ledger is
-        stored through several filters.
-    CoverageError
-        If the store does not cover the table, or not the whole window.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> from ledgerframes import export
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> export.from_store(net, "traffic", during="2026-11-08").traffic.equals(frames.traffic)
-    True
-    """
-    if since is None and until is not None and during is None:
-        raise UsageError("until= needs since=, because the store must cover the whole window. Pass both, or neither.")
-    time_window = None if (since, until, during) == (None, None, None) else window(net.now(), since, until, during)
-    resolved = resolve_in_store(net.store, table)
-    if time_window and "record_time" not in resolved.table.column_names:
-        raise UsageError(f"Table {resolved.name} has no record_time. Leave since=, until= and during= out.")
-    resolved.require_one_filter()
-    if not allow_partial:
-        _require_coverage(net.store, resolved, time_window)
-    return Frames(
-        resolved.snapshot,
-        [resolved.table.name],
-        window=time_window,
-        population=resolved.dataset.population,
-        engine=net.settings.engine,
-    )
-
-
-def _require_coverage(store: Store, resolved: ResolvedTable, time_window: Window | None) -> None:
-    if not resolved.is_stored:
-        raise CoverageError(resolved.not_stored_message, missing=(str(time_window) if time_window else resolved.name,))
-    if time_window is None:
-        return
-    missing = missing_times(store, resolved.snapshot, resolved.dataset.name, time_window)
-    if missing == ():
-        return
-    covering = _covering_tables(store, resolved, time_window)
-    step = f"Read {' or '.join(covering)}, which covers it, or pass" if covering else "Pass"
-    step += " allow_partial=True"
-    if missing is None:
-        raise CoverageError(
-            f"Table {resolved.name} was read from {resolved.dataset.name}, which does not record whether {time_window} is "
-            f"complete. {step}.",
-            missing=(str(time_window),),
-        )
-    raise CoverageError(
-        f"Not in the store: {'; '.join(missing)}. {step}, or fetch it with `ledgerframes sync {resolved.dataset.name}`.",
-        missing=missing,
-    )
-
-
-def _covering_tables(store: Store, resolved: ResolvedTable, time_window: Window) -> list[str]:
-    """Return the same table of the datasets that cover the whole window."""
-    return [
-        f"{name}.{resolved.table.name}"
-        for name, snapshot in snapshots_by_dataset(store, [resolved.table]).items()
-        if snapshot.segments and missing_times(store, snapshot, name, time_window) == ()
-    ]
 
 
 def write_table(
@@ -225,6 +123,11 @@ def write_csv(frame: pd.DataFrame, file: BinaryIO, *, escape_formulas: bool = Tr
     escape_formulas : bool, default True
         Put an apostrophe before a text that a spreadsheet would run as a formula, as :func:`write_table` does.
 
+    Raises
+    ------
+    UsageError
+        If `frame` is not a DataFrame, has a named index, which would be lost, or has values that CSV cannot have, such as bytes.
+
     Notes
     -----
     Cells are those of :func:`write_table`. A duration is its number of seconds, and its column's name ends with ``_seconds``.
@@ -239,17 +142,27 @@ def write_csv(frame: pd.DataFrame, file: BinaryIO, *, escape_formulas: bool = Tr
     >>> file.getvalue().decode().splitlines()
     ['"party","requests"', '"\'=1+1",2']
     """
-    _refuse_frames(frame)
+    _require_plain(frame)
     durations = list(frame.select_dtypes("timedelta").columns)
     seconds = frame.assign(**{name: frame[name].dt.total_seconds() for name in durations})
     seconds = seconds.rename(columns={name: f"{name}_seconds" for name in durations})
-    rows = pa.Table.from_pandas(seconds, preserve_index=False)
-    _csv(rows.to_batches(), list(rows.schema), file, escape_formulas=escape_formulas)
+    try:
+        rows = pa.Table.from_pandas(seconds, preserve_index=False)
+        _csv(rows.to_batches(), list(rows.schema), file, escape_formulas=escape_formulas)
+    except (pa.ArrowException, OverflowError, UnicodeError) as error:
+        raise UsageError(f"Cannot write the frame as CSV: {error}. Convert that column to text first.") from error
 
 
-def _refuse_frames(frame: object) -> None:
+def _require_plain(frame: object) -> None:
+    """Refuse what is not a DataFrame, and one whose index would be lost."""
     if isinstance(frame, Frames):
         raise UsageError("frame= must be a DataFrame, got Frames. Write a table of frames with write_table.")
+    import pandas as pd  # late, because the commands that write no frame do not need it
+
+    if not isinstance(frame, pd.DataFrame):
+        raise UsageError(f"frame= must be a DataFrame, got {type(frame).__name__}.")
+    if names := [str(name) for name in frame.index.names if name is not None]:
+        raise UsageError(f"frame= must have no named index, got {', '.join(names)}. Call reset_index() first.")
 
 
 def _select_columns(spec: Table, columns: Sequence[str] | None) -> list[Column]:

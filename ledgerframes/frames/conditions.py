@@ -136,8 +136,9 @@ def _is_equal(column: pd.Series, declared: Column, values: list[Any]) -> pd.Seri
     elif pa.types.is_list(declared.type):
         matches = _contains(column, _items(declared, declared.type.value_type, known))
     else:
-        _items(declared, declared.type, known)  # because a value of another type would match nothing
-        matches = column.isin(known)
+        items = _items(declared, declared.type, known)  # because a value of another type would match nothing
+        # Such as a number of microseconds, which is a time.
+        matches = column.isin(pd.Series(items.to_pandas(), dtype=column.dtype) if pa.types.is_timestamp(items.type) else known)
     return matches | column.isna() if has_missing else matches
 
 

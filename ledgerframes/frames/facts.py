@@ -63,11 +63,12 @@ class DescribedFrames(Protocol):
         """Return the number of rows of a table."""
 
 
-def frame_facts(frames: DescribedFrames, bytes_on_disk: int) -> list[tuple[str, str]]:
+def frame_facts(frames: DescribedFrames, bytes_on_disk: int, has_chosen_ids: bool) -> list[tuple[str, str]]:
     """Return the facts that frames show."""
     covered = frames.coverage
     provisional = int(covered.loc[covered["status"] == "provisional", "rows"].sum())
-    facts = [("network", frames.network), ("range", _extent(frames)), ("population", POPULATION_DESCRIPTIONS[frames.population])]
+    facts = [("network", frames.network), ("range", _extent(frames, has_chosen_ids))]
+    facts.append(("population", POPULATION_DESCRIPTIONS[frames.population]))
     facts += [(table, pluralize(frames.count_rows(table), "row")) for table in frames.tables]
     if provisional:
         pronoun = "it" if provisional == 1 else "them"
@@ -88,10 +89,13 @@ def frame_facts(frames: DescribedFrames, bytes_on_disk: int) -> list[tuple[str, 
     return facts
 
 
-def _extent(frames: DescribedFrames) -> str:
+def _extent(frames: DescribedFrames, has_chosen_ids: bool) -> str:
     if frames.offset_range:
         return f"offsets after {frames.offset_range[0]} through {frames.offset_range[1]}"
-    return str(frames.window) if frames.window else "by id"
+    if frames.window or has_chosen_ids:
+        return str(frames.window or "by id")
+    # The objects are a table of their load, and alone if they are read from the store.
+    return "by object" if "bulk_objects" in frames.tables and len(frames.tables) > 1 else "all rows in the store"
 
 
 def clip_coverage(covered: pd.DataFrame, window: Window) -> pd.DataFrame:

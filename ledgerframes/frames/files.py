@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -16,18 +16,20 @@ import pyarrow.parquet as pq
 from ledgerframes.datasets import TABLES, Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE, DROPPED_ROWS
+from ledgerframes.datasets.older_schemas import SchemaMapping, UnmappableError
 from ledgerframes.datasets.population import Population
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.installation import installed_version
 from ledgerframes.settings import engine_settings
 from ledgerframes.store.location import digest_of
+from ledgerframes.store.older_rows import OlderRows, Rows, wrap_rows
 from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.store.whole_files import LocalFiles, local_files
 from ledgerframes.values.extents import MigrationWindow
 from ledgerframes.values.windows import Window, instant, iso
 
-MANIFEST = "manifest.json"
+MANIFEST, WRITER = "manifest.json", "ledgerframes"
 Version = tuple[int, int, int]  # device, inode and time of the last write of a file
 
 
@@ -52,7 +54,9 @@ class SavedFrameSource(MemoryFrameSource):
             If its file has been replaced or deleted since.
         """
         rows = super().scan(table, with_dictionaries=with_dictionaries)
-        self._require_same(self.paths(table, None) or (), table)
+        files = self.tables.get(table)
+        files = files.files if isinstance(files, OlderRows) else files
+        self._require_same(files.files if isinstance(files, ds.FileSystemDataset) else (), table)
         return rows
 
     def whole_files(self, table: str, window: Window | None) -> LocalFiles | None:
@@ -86,9 +90,9 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     Raises
     ------
     UsageError
-        If `frames` is not Frames, or the directory is in an object store.
+        If `frames` is not Frames, or the directory is in an object store or has a manifest of another program.
     StoreError
-        If the directory cannot be written, or a file of the frames is damaged.
+        If the directory cannot be written, or a file of the frames is damaged. Frames saved there earlier stay as they are.
 
     Examples
     --------
@@ -103,28 +107,33 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     rows = {name: _read(frames, table_spec(name)) for name in frames.tables}
     rows[DROPPED_ROWS.name] = frames._filter.dropped_rows(frames._source, frames.tables)
     rows["coverage"] = pa.Table.from_pandas(frames.coverage, COVERAGE.schema, preserve_index=False)
+    facts = _facts(frames)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        _delete_earlier(target, rows)
-        files = {name: _write(target / f"{name}.parquet", each) for name, each in rows.items()}
-        window = frames.window
-        manifest: dict[str, Any] = {
-            "network": frames.network,
-            "population": frames.population,
-            "window": {"since": iso(window.since), "until": iso(window.until)} if window else None,
-            "offset_range": frames.offset_range,
-            "is_chosen": frames._filter.has_chosen_ids,
-            "missing_before": [dataclasses.astuple(each) for each in frames._source.missing_before],
-            "unreadable": frames.unreadable,
-            "unknown_ids": frames.unknown_ids,
-            "failed": frames.failed_objects,
-            "written_by": f"ledgerframes {installed_version()}",
-            "files": files,
-        }
-        (target / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        _require_own(target)
+        _replace_files(target, rows, facts)
     except OSError as error:
         raise StoreError(f"Cannot write {target}: {error}. Choose another directory.", path=str(target)) from error
     return target / MANIFEST
+
+
+def _facts(frames: Frames) -> dict[str, Any]:
+    """Return what a manifest says of the frames."""
+    source, first = frames._source, frames.history_start
+    return {
+        "network": frames.network,
+        "population": frames.population,
+        "window": _record(frames.window) if frames.window else None,
+        "offset_range": frames.offset_range,
+        "is_chosen": frames._filter.has_chosen_ids,
+        "history_start": iso(first) if first else None,
+        "missing_windows": [_record(each) for each in source.missing_windows],
+        "missing_before": [dataclasses.astuple(each) for each in source.missing_before],
+        "unreadable": frames.unreadable,
+        "unknown_ids": frames.unknown_ids,
+        "failed": frames.failed_objects,
+        "written_by": f"{WRITER} {installed_version()}",
+    }
 
 
 def open_frames(directory: str | Path) -> Frames:
@@ -142,7 +151,7 @@ def open_frames(directory: str | Path) -> Frames:
     UsageError
         If the directory is in an object store, or has no manifest.
     StoreError
-        If the manifest cannot be read.
+        If the manifest cannot be read, or another version has written a file in a schema that this one cannot read.
     IntegrityError
         If a file is missing or differs from the manifest.
     """
@@ -156,12 +165,12 @@ def open_frames(directory: str | Path) -> Frames:
         versions = {name: _version(path) for name, path in paths.items()}
         for name, record in files.items():
             _check(paths[name], record)
-        window = Window(instant(since_until["since"]), instant(since_until["until"])) if since_until else None
+        window = _window(since_until) if since_until else None
         offsets = manifest.get("offset_range")
         names = [name for name in TABLES if name in files]
         file_tables = [*names, DROPPED_ROWS.name] if DROPPED_ROWS.name in files else names
         frame_source = SavedFrameSource(
-            {name: ds.dataset(paths[name], schema=table_spec(name).schema) for name in file_tables},
+            {name: _rows_of(paths[name], table_spec(name)) for name in file_tables},
             manifest["network"],
             COVERAGE.to_pandas(pq.read_table(paths["coverage"])),
             is_sorted=True,
@@ -169,6 +178,8 @@ def open_frames(directory: str | Path) -> Frames:
             has_second_verdicts=False,
             missing_before=tuple(MigrationWindow(*each) for each in manifest.get("missing_before", ())),
             unreadable=manifest.get("unreadable", {}),
+            missing_windows=tuple(_window(each) for each in manifest.get("missing_windows", ())),
+            first_event=instant(first) if (first := manifest.get("history_start")) else None,
             digests={paths[name].name: record["sha256"] for name, record in sorted(files.items())},
             versions=versions,
         )
@@ -184,6 +195,9 @@ def open_frames(directory: str | Path) -> Frames:
             population=_population(manifest),
             engine=engine,
         )
+    except UnmappableError as error:
+        step = "Open them with the version of ledgerframes that wrote them."
+        raise StoreError(f"Cannot open frames in {source}: {error}. {step}", path=str(source)) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(
             f"Cannot open frames in {source}: {error}. Choose a directory that save_frames wrote.", path=str(source)
@@ -203,11 +217,17 @@ def _local(directory: str | Path) -> Path:
     return Path(directory)
 
 
-def _delete_earlier(directory: Path, names: Collection[str]) -> None:
-    """Delete the files of earlier frames that these frames do not overwrite."""
-    if (directory / MANIFEST).is_file():
-        for name in {*TABLES} - {*names}:
-            (directory / f"{name}.parquet").unlink(missing_ok=True)
+def _require_own(directory: Path) -> None:
+    """Refuse a directory with the manifest of another program, whose files would be replaced."""
+    path = directory / MANIFEST
+    if not path.is_file():
+        return
+    try:
+        writer = str(json.loads(path.read_text(encoding="utf-8"))["written_by"])
+    except (ValueError, KeyError, TypeError):
+        writer = ""
+    if not writer.startswith(f"{WRITER} "):
+        raise UsageError(f"{path} was not written by save_frames. Choose another directory.")
 
 
 def _read(frames: Frames, table: Table) -> pa.Table:
@@ -215,15 +235,45 @@ def _read(frames: Frames, table: Table) -> pa.Table:
         return frames._rows(table, table.select(None))
 
 
-def _write(path: Path, rows: pa.Table) -> dict[str, Any]:
-    """Write a file in one step, so that open frames never read a partial file."""
-    staged = path.with_name(f".{path.name}.tmp")
+def _replace_files(directory: Path, tables: Mapping[str, pa.Table], facts: dict[str, Any]) -> None:
+    """Write all files, then replace those of earlier frames.
+
+    A failure to write one leaves the earlier frames as they are.
+    """
+    paths = {name: directory / f"{name}.parquet" for name in tables}
+    staged = {path: path.with_name(f".{path.name}.tmp") for path in [*paths.values(), directory / MANIFEST]}
     try:
-        pq.write_table(rows, staged, compression="zstd")
-        staged.replace(path)
+        files = {name: _write(staged[path], tables[name]) for name, path in paths.items()}
+        text = json.dumps({**facts, "files": files}, indent=1, sort_keys=True)
+        staged[directory / MANIFEST].write_text(f"{text}\n", encoding="utf-8")
+        has_earlier = (directory / MANIFEST).is_file()
+        for path, new in staged.items():  # the manifest last
+            new.replace(path)
     finally:
-        staged.unlink(missing_ok=True)
+        for new in staged.values():
+            new.unlink(missing_ok=True)
+    if has_earlier:
+        for name in {*TABLES} - {*tables}:
+            (directory / f"{name}.parquet").unlink(missing_ok=True)
+
+
+def _write(path: Path, rows: pa.Table) -> dict[str, Any]:
+    pq.write_table(rows, path, compression="zstd")
     return {"rows": rows.num_rows, "bytes": path.stat().st_size, "sha256": digest_of(path)}
+
+
+def _rows_of(path: Path, table: Table) -> Rows:
+    """Return the rows of a file, which an earlier version may have written in another schema."""
+    mapping = SchemaMapping.of(table, pq.read_schema(path))
+    return ds.dataset(path, schema=table.schema) if mapping.is_native else wrap_rows(ds.dataset(path), mapping)
+
+
+def _record(window: Window) -> dict[str, str]:
+    return {"since": iso(window.since), "until": iso(window.until)}
+
+
+def _window(record: Mapping[str, str]) -> Window:
+    return Window(instant(record["since"]), instant(record["until"]))
 
 
 def _population(manifest: dict[str, Any]) -> Population:

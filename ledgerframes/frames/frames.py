@@ -102,7 +102,7 @@ class Frames:
 
     @property
     def window(self) -> Window | None:
-        """The half-open window of record times, or None if loaded by id or by offset."""
+        """The half-open window of record times, or None if they have none."""
         return self._filter.window
 
     @property
@@ -393,7 +393,7 @@ class Frames:
     # -- representation ---------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return as_text("Frames", frame_facts(self, self._source.bytes), 18)
+        return as_text("Frames", frame_facts(self, self._source.bytes, self._filter.has_chosen_ids), 18)
 
     def _repr_html_(self) -> str:
-        return as_html("Frames", frame_facts(self, self._source.bytes))
+        return as_html("Frames", frame_facts(self, self._source.bytes, self._filter.has_chosen_ids))

@@ -21,9 +21,9 @@ from ledgerframes.datasets.events.wire import REJECTED, Event, header_of
 from ledgerframes.datasets.registry import EVENTS_BY_ID
 from ledgerframes.errors import DecodeError, NotFoundError, ServiceError, TransportError, UsageError, WrongUrlError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.committed_ids import committed_ids
 from ledgerframes.loaders.bad_items import BadItem, OnBadItem, find_errors, settle
 from ledgerframes.loaders.buffering import NO_TIMEOUT
-from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import position_of
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader
 from ledgerframes.network import Network

@@ -13,9 +13,9 @@ from ledgerframes.datasets.events.build import EventTableBuilder
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import DecodeError, ServiceError, TransportError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.committed_ids import committed_ids
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.bad_items import OnBadItem, settle
-from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import Page, discover_migrations, has_ended, pages
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader, split_batches
 from ledgerframes.network import Network

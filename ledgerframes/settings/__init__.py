@@ -17,7 +17,15 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from ledgerframes.errors import UsageError
-from ledgerframes.settings.groups import EngineSettings, Limits, LocalPath, SandboxShape, Vocabulary, absolute
+from ledgerframes.settings.addresses import is_web_address, resolve_store
+from ledgerframes.settings.groups import (
+    EngineSettings,
+    Limits,
+    LocalPath,
+    SandboxShape,
+    Vocabulary,
+    is_file,
+)
 
 __all__ = [
     "EngineSettings",
@@ -115,8 +123,8 @@ class Settings(BaseModel):
     @classmethod
     def _web_addresses(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
         for url in urls:
-            if not re.fullmatch(r"https?://[\w.-]+(:\d{1,5})?(/[^@\s]*)?|https?://\[[0-9a-fA-F:]+\](:\d{1,5})?(/[^@\s]*)?", url):
-                raise ValueError(f"must be http(s) URLs without user and password, got {url.split('@')[-1]!r}")
+            if not is_web_address(url):
+                raise ValueError(f"must be http(s) URLs of a valid host, without user and password, got {url.split('@')[-1]!r}")
         return tuple(url.rstrip("/") for url in urls)
 
     @model_validator(mode="after")
@@ -147,17 +155,7 @@ class Settings(BaseModel):
     @field_validator("store")
     @classmethod
     def _store_without_keys(cls, store: str | Path) -> str | Path:
-        if "\0" in str(store):
-            raise ValueError("must be a path without null characters")
-        address, _, options = str(store).partition("?")
-        if "://" in address and not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]+(/[^@\s:]*)?", address):
-            bucket = "a bucket of at least two lowercase letters, digits, dots and dashes"
-            raise ValueError(f"must be s3://bucket/prefix for an object store, with {bucket}, and keys in AWS_ACCESS_KEY_ID")
-        if re.match(r"s3:/[^/]", address):
-            raise ValueError("must be s3://bucket/prefix for an object store, with two slashes")
-        if "://" in address and re.search(r"(^|&)(access_key|secret_key|session_token)=", options):
-            raise ValueError("must not contain keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead")
-        return store if "://" in address else absolute(Path(store))
+        return resolve_store(store)
 
     @field_validator("vocabulary", mode="before")
     @classmethod
@@ -291,7 +289,7 @@ def _profile_files() -> dict[Path, dict[str, dict[str, Any]]]:
     """Return the profiles of each file that exists, the user's first."""
     if os.environ.get(NO_PROFILES):
         return {}
-    return {path: _read_sections(path) for path in (user_config_dir() / FILE_NAME, config_path()) if path.is_file()}
+    return {path: _read_sections(path) for path in (user_config_dir() / FILE_NAME, config_path()) if is_file(path)}
 
 
 def config_path() -> Path:
@@ -306,7 +304,7 @@ def config_path() -> Path:
     """
     name = os.environ.get(CONFIG)
     path = Path(name or FILE_NAME).expanduser().absolute()
-    if name and not path.is_file():
+    if name and not is_file(path):
         raise UsageError(f"{CONFIG}: {path} is not a file. Set the variable to the file with the profiles, or unset it.")
     return path
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,13 @@ def absolute(path: Path) -> Path:
         raise ValueError("must be a path in UTF-8") from None
     except RuntimeError:
         raise ValueError(f"must be a path, got the home directory of an unknown user in {str(path)!r}") from None
+
+
+def is_file(path: Path) -> bool:
+    """Return whether this user can see such a file, even for a path that no file can have."""
+    with suppress(OSError, ValueError):
+        return path.is_file()
+    return False
 
 
 LocalPath = Annotated[Path, AfterValidator(absolute)]

@@ -29,10 +29,11 @@ from ledgerframes.values.windows import Window
 
 CATALOG = "catalog.sqlite"
 DAMAGE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError, TypeError, ValueError)  # of damaged values
-DAMAGE_STEP = "Run `ledgerframes store rebuild`."
+DAMAGE_STEP, FROZEN_DAMAGE_STEP = "Run `ledgerframes store rebuild`.", "Freeze the store again."
 MIN_AGE = 1.0  # seconds: a file that has just changed can change again within the same timestamp
 MAX_RESULTS = 8  # some have every segment of a store
 State = tuple[int, ...]
+ListFiles = Callable[[], Sequence[object]]
 Fingerprints = tuple[str, ...]  # of schemas
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -106,14 +107,13 @@ def _connections() -> dict[Path, sqlite3.Connection]:
 class Catalog:
     """One catalog file, which threads and processes can share.
 
-    Files of segments are written only after the catalog. If `list_files` finds some without a catalog, it is lost, which is a
-    StoreError.
+    Files of segments are written only after the catalog. Those that `list_files` finds without one are a StoreError.
     """
 
-    def __init__(self, path: Path, display_name: str = "", list_files: Callable[[], Sequence[object]] = tuple) -> None:
+    def __init__(self, path: Path, display_name: str = "", list_files: ListFiles = tuple, damage_step: str = DAMAGE_STEP) -> None:
         self.path = path
         self.database = Database(
-            path, SCHEMA, "catalog", DAMAGE_STEP, display_name, root=path.parent.parent, refuse_loss=self.require_complete_store
+            path, SCHEMA, "catalog", damage_step, display_name, root=path.parent.parent, refuse_loss=self.require_complete_store
         )
         self._list_files = list_files
         # A state of the file, and the results of queries in it.

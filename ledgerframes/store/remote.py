@@ -21,14 +21,14 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from sqlite3 import Connection
 
 from ledgerframes.errors import StoreError
 from ledgerframes.long_waits import MIN_SECONDS, tell
-from ledgerframes.store.catalog import CATALOG, Catalog
+from ledgerframes.store.catalog import CATALOG, Catalog, ListFiles
 from ledgerframes.store.location import FileInfo, HashingWriter, Location
 from ledgerframes.store.private_files import scratch_dir
 from ledgerframes.store.sqlite import BUSY_SECONDS
@@ -44,11 +44,18 @@ DOWNLOADS = 5
 class RemoteCatalog(Catalog):
     """The catalog of a location in an object store."""
 
-    def __init__(self, location: Location, list_files: Callable[[], Sequence[object]]) -> None:
+    def __init__(self, location: Location, list_files: ListFiles) -> None:
         self._location = location
         self._copy = local_copy(location)
         self._checked_version: str | None = None
         super().__init__(self._copy.path, f"{location}/{CATALOG}", list_files)
+
+    def __getstate__(self) -> tuple[Location, ListFiles]:
+        """Return the state without the copy, which is of this process."""
+        return self._location, self._list_files
+
+    def __setstate__(self, state: tuple[Location, ListFiles]) -> None:
+        RemoteCatalog.__init__(self, *state)
 
     def exists(self) -> bool:
         """Return whether there is a catalog in the object store."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -56,6 +56,10 @@ class LittleAhead(ds.UnionDataset):  # type: ignore[misc]
         self.condition: pc.Expression | None = None
         self.left_out: list[LeftOut] = []
 
+    def __reduce__(self) -> tuple[Callable[..., LittleAhead], tuple[object, ...]]:
+        """Return what makes a copy in this process or another one, with all filters."""
+        return _narrowed_rows, (self.all_rows, self.condition, self.left_out)
+
     def filter(self, expression: pc.Expression) -> LittleAhead:
         """Return the rows that match an expression, too."""
         return self._narrowed(expression, _both(self.condition, expression), self.left_out)
@@ -75,6 +79,15 @@ class LittleAhead(ds.UnionDataset):  # type: ignore[misc]
             return super().scanner(**options)
         condition = _both(self.condition, options.get("filter"))
         return LittleAheadScanner(self.all_rows, super().scanner(**options), options.get("columns"), condition, self.left_out)
+
+
+def _narrowed_rows(rows: ds.Dataset, condition: pc.Expression | None, left_out: Sequence[LeftOut]) -> LittleAhead:
+    narrowed = LittleAhead(rows)
+    if condition is not None:
+        narrowed = narrowed.filter(condition)
+    for each in left_out:
+        narrowed = narrowed.without(each)
+    return narrowed
 
 
 @dataclass(frozen=True)

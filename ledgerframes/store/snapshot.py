@@ -59,6 +59,8 @@ class StoreSnapshot:
         Migration, record time and update id of all second verdicts of the dataset.
     missing_before : tuple of MigrationWindow
         What the store does not have before the window of the snapshot.
+    missing_windows : tuple of Window
+        What the store does not have of the window of frames.
     unreadable : dict of str to str
         Segments of the snapshot that this version cannot read, with the reasons.
     """
@@ -69,6 +71,7 @@ class StoreSnapshot:
     second_verdicts: pa.Table = field(default_factory=lambda: NO_EVENTS, repr=False)
     missing_before: tuple[MigrationWindow, ...] = ()
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    missing_windows: tuple[Window, ...] = ()
 
     @property
     def is_sorted(self) -> bool:

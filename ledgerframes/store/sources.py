@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.store.location import Location
+from ledgerframes.store.older_rows import OlderRows, Rows
 from ledgerframes.store.positions import EVENT, NO_EVENTS, later_events
 from ledgerframes.store.scan import damage_as_store_error, max_rows, read_rows
 from ledgerframes.store.snapshot import ScanPart, StoreSnapshot
@@ -32,7 +33,7 @@ START_OF_TIME = datetime(1, 1, 1, tzinfo=UTC)  # the first bulk object starts he
 class MemoryFrameSource:
     """Arrow tables in memory, or datasets of files that nobody else writes."""
 
-    tables: Mapping[str, pa.Table | ds.Dataset]
+    tables: Mapping[str, pa.Table | Rows]
     network: str = "memory"
     covered: pd.DataFrame | None = None
     is_sorted: bool = False
@@ -42,10 +43,14 @@ class MemoryFrameSource:
     has_second_verdicts: bool = True  # or each request is there once
     missing_before: tuple[MigrationWindow, ...] = ()
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    missing_windows: tuple[Window, ...] = ()
+    first_event: datetime | None = None  # of the network; without it, that of the updates
 
     def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
         """Return the rows of one table, as they are."""
         rows = self.tables.get(table, table_spec(table).empty_arrow())
+        if isinstance(rows, OlderRows):
+            rows = rows.to_table()  # Arrow does not rename columns
         return rows if isinstance(rows, ds.Dataset) else ds.dataset(rows)
 
     @cached_property
@@ -91,6 +96,8 @@ def first_event_time(source: FrameSource) -> datetime | None:
 
     The segments of a listing start with the first event, so that they need no such limit.
     """
+    if isinstance(source, MemoryFrameSource) and source.first_event:
+        return source.first_event
     if not (source.coverage()["since"] == START_OF_TIME).any():
         return None
     with damage_as_store_error("updates", source.location):

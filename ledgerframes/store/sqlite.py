@@ -271,8 +271,12 @@ def errors_of_target(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         code = _primary_code(error)
+        if code == sqlite3.SQLITE_NOTADB:
+            raise FileExistsError(errno.EEXIST, "The file exists and is not a catalog", str(path)) from error
         if code not in READ_ONLY_CODES:
             raise
+        if not path.parent.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent)) from error
         number = errno.ENOSPC if code == sqlite3.SQLITE_FULL else errno.EACCES
         raise OSError(number, os.strerror(number), str(path)) from error
 

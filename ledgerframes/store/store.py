@@ -21,7 +21,7 @@ from ledgerframes.errors import StoreError
 from ledgerframes.installation import installed_version
 from ledgerframes.store import catalog as records
 from ledgerframes.store import private_copies
-from ledgerframes.store.catalog import CATALOG, Catalog, Segment
+from ledgerframes.store.catalog import CATALOG, FROZEN_DAMAGE_STEP, Catalog, Segment
 from ledgerframes.store.location import FileInfo, Location
 from ledgerframes.store.older_schemas import (
     Schemas,
@@ -77,7 +77,7 @@ class Store:
         self.network = network
         self.datasets = datasets
         self.is_frozen = catalog is not None
-        self.catalog = Catalog(catalog) if catalog else self._live_catalog()
+        self.catalog = Catalog(catalog, damage_step=FROZEN_DAMAGE_STEP) if catalog else self._live_catalog()
 
     def _live_catalog(self) -> Catalog:
         path = self.location.local_path

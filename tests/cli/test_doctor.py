@@ -408,3 +408,9 @@ def test_a_service_that_lists_no_events_is_not_a_wrong_url(has_version: bool, ru
     result = run("doctor", "--profile", "live", "--json")
     assert (result.code, checks(result)["events"]["status"]) == (0, "warning")
     assert "does not list events by range" in run("--profile", "live", "sync", "events", "--since", "2026-11-08").err
+
+
+def test_the_address_of_a_store_is_shown_without_its_options() -> None:
+    settings = load_settings(overrides={"store": "s3://bucket/prefix?region=eu-central-1"})
+    values = {each.name: each.value for each in doctor.settings_in_use(settings, {})}
+    assert values["store"] == "s3://bucket/prefix"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import shutil
 import sqlite3
 import threading
@@ -270,3 +271,14 @@ def test_a_store_that_was_read_before_is_not_read_without_its_endpoint() -> None
         commit(store, 0, 5, 1)
     with pytest.raises(StoreError, match="does not respond"):
         store.segments(EVENTS)
+
+
+def test_frames_of_a_store_in_a_bucket_can_be_sent(uri: str, machine: Machine) -> None:
+    machine()
+    net = lf.connect("sandbox", store=uri, **WORLD)
+    frames = lf.load_events(net, **DAY)
+    sent = pickle.loads(pickle.dumps(frames))
+    assert_equal(every_table(sent), every_table(frames))
+    ids = sorted({*lf.load_updates(net).ledger_updates["update_id"]} & {*frames.verdicts["update_id"]})[:3]
+    assert sent.where("verdicts", update_id=ids).population == "committed"
+    assert pickle.loads(pickle.dumps(net.store)).segments(EVENTS) == net.store.segments(EVENTS)

@@ -353,3 +353,13 @@ def test_a_provisional_file_that_must_be_cut_but_cannot_be_read_is_named(
         commit(store, 0, 10, 2)
     commit(store, 0, 20, 2)
     assert every_row(store) == dict.fromkeys(range(20), 2)
+
+
+def test_a_copy_onto_another_file_or_into_no_directory_is_no_fault_of_the_store(tmp_path: Path) -> None:
+    store = Store(tmp_path, "net", DATASETS)
+    commit(store, 0, 5, 1)
+    (tmp_path / "notes.txt").write_text("of somebody else " * 500)
+    with pytest.raises(FileExistsError, match=r"is not a catalog: .*notes\.txt"):
+        store.freeze(tmp_path / "notes.txt")
+    with pytest.raises(FileNotFoundError, match="no-directory"):
+        store.freeze(tmp_path / "no-directory" / "frozen.sqlite")

@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 
 import ledgerframes as lf
 from ledgerframes import export, testing
+from ledgerframes.analysis.coverage import window_share
 from ledgerframes.datasets import EVENT_TABLES, TABLES, Table
 from ledgerframes.datasets.events.schema import TRAFFIC, UPDATES, VERDICTS
 from ledgerframes.datasets.reference.schema import PRICE_VOTES
-from ledgerframes.errors import StoreError, UsageError
+from ledgerframes.errors import CoverageError, StoreError, UsageError
 from ledgerframes.export.files import GROUP_ROWS
 from ledgerframes.frames import MemoryFrameSource
 
@@ -387,3 +388,74 @@ def test_a_damaged_file_is_the_store_s_fault(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"A file of table traffic .*is damaged"):
         export.write_table(export.from_store(net, "traffic"), "traffic", tmp_path / "x.csv")
     assert not (tmp_path / "x.csv").exists()
+
+
+# -- what the store does not have -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def with_holes(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
+    """Two days of two migrations, of which the first half of the first and the second half of the second are stored."""
+    net = lf.connect("sandbox", events=700, days=2, store=tmp_path_factory.mktemp("holes"))
+    for since, until in (("2026-11-07", "2026-11-07T12:00:00Z"), ("2026-11-08T12:00:00Z", "2026-11-09")):
+        lf.load_events(net, since=since, until=until)
+    return net
+
+
+def test_time_that_the_store_does_not_have_is_not_covered(with_holes: lf.Network, tmp_path: Path) -> None:
+    frames = export.from_store(with_holes, "tree_events", since="2026-11-07", until="2026-11-09", allow_partial=True)
+    lf.save_frames(frames, tmp_path)
+    for each in (frames, lf.open_frames(tmp_path)):
+        result = lf.economy.burn_mint(each, every="6h").set_index("period_start").loc["2026-11-07T12:00":"2026-11-08T06:00"]
+        assert (len(result), set(result["coverage_time"])) == (4, {0.0})
+        assert result["is_partial"].all()
+        assert result["minted"].isna().all()
+
+
+def test_time_before_the_first_segment_of_the_store_is_not_covered(with_holes: lf.Network) -> None:
+    frames = export.from_store(with_holes, "traffic", since="2026-11-08", until="2026-11-09", allow_partial=True)
+    assert window_share(frames) == 0.5
+
+
+def test_a_state_is_not_computed_beyond_a_hole_in_one_migration(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=700, days=2, store=tmp_path)
+    for since, until in (("0001-01-01", "2026-11-08"), ("2026-11-08T12:00:00Z", "2026-11-09")):
+        lf.load_events(net, since=since, until=until)
+    frames = export.from_store(net, "tree_events", since="0001-01-01", until="2026-11-09", allow_partial=True)
+    with pytest.raises(CoverageError) as refused:
+        lf.contracts.active_at(frames, "2026-11-09")
+    assert refused.value.missing == ("2026-11-08T00:00:00Z … 2026-11-08T12:00:00Z",)
+
+
+def test_a_table_of_a_window_names_the_missing_time_before_it(with_holes: lf.Network) -> None:
+    window = {"since": "2026-11-08T12:00:00Z", "until": "2026-11-09"}
+    missing = lf.load_events(with_holes, **window).missing_before
+    assert export.from_store(with_holes, "verdicts", **window).missing_before == missing != ()
+
+
+def test_a_table_of_the_store_says_which_rows_it_has(net: lf.Network, frames: lf.Frames) -> None:
+    by_id = lf.load_events(net, update_ids=frames.verdicts["update_id"].head(2).tolist())
+    bulk = lf.load_bulk(net, since="2026-11-08", until="2026-11-09")
+    by_object = lf.load_bulk(net, object_keys=bulk.bulk_objects["object_key"].tolist())
+    ranges = {export.from_store(net, "verdicts"): "all rows in the store", by_id: "by id", by_object: "by object"}
+    for each, text in ranges.items():
+        assert f" {text}\n" in repr(each)
+
+
+# -- frames that CSV cannot have --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pd.DataFrame({"a": [1]}, index=pd.Index(["x"], name="party")), r"no named index, got party\. Call reset_index\(\)"),
+        (pd.Series([1]), "must be a DataFrame, got Series"),
+        (pd.DataFrame({"a": [1, "x"]}), r"Cannot write the frame as CSV: .* Convert that column to text first"),
+        (pd.DataFrame({"a": [b"\xaa\xff"]}), r"Cannot write the frame as CSV: .* Convert that column to text first"),
+        (pd.DataFrame({"a": [2**70]}), r"Cannot write the frame as CSV: .* Convert that column to text first"),
+    ],
+    ids=["index", "series", "mixed", "bytes", "integer"],
+)
+def test_a_frame_that_would_lose_values_is_not_written(frame: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        export.write_csv(frame, io.BytesIO())
