@@ -164,7 +164,7 @@ def test_overhead_by_group(sample):
     assert column(rows, "traffic_cost") == [4165, 2835, 0, 2000, 1000, 0, None, None, None]
     assert column(rows, "share") == [0.595, 0.405, 0, pytest.approx(2 / 3), pytest.approx(1 / 3), 0, None, None, None]
     counts = cost.overhead(sample, by="view_count")
-    assert column(counts[counts["kind"] != "unassigned"], "envelopes") == [0, 1, 2, 2, 1, 2, 0, 0]
+    assert column(counts[counts["kind"] != "unassigned"], "envelopes") == [0, 1, 2, 2, 1, 2, None, None]
 
 
 def test_wasted_of_the_whole_window_by_group(sample):
