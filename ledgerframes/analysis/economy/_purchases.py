@@ -152,35 +152,33 @@ class Purchase:
 
     time: int  # record time [microseconds since 1970]
     payload: Values
-    arguments: list[tuple[str, Values]]  # the choice and its argument
-    results: list[Any]
+    exercises: list[dict[str, Any]]
+    network: Network
 
     @property
     def buyer(self) -> str | None:
         """Party that pays, from the purchase or the transfer above it."""
-        for choice, argument in self.arguments:
-            if choice == PURCHASE and isinstance(argument.get("provider"), str):
-                return str(argument["provider"])
-        senders = (member(argument, "transfer", "sender") for _, argument in self.arguments)
+        for each in self.exercises:
+            if each["choice"] == PURCHASE and isinstance(provider := self._argument(each).get("provider"), str):
+                return provider
+        senders = (member(self._argument(each), "transfer", "sender") for each in self.exercises)
         return next((sender for sender in senders if isinstance(sender, str)), None)
 
     @property
     def round_number(self) -> int | None:
         """Round of the transfer."""
-        return next((number for result in self.results if (number := round_of(result)) is not None), None)
+        results = (self.network.decoded(each["exercise_result"]) for each in self.exercises)
+        return next((number for result in results if (number := round_of(result)) is not None), None)
+
+    def _argument(self, exercise: dict[str, Any]) -> Values:
+        """Return the argument of a choice. To decode all payloads would take as long as the query."""
+        return self.network.members(exercise["choice_argument"])
 
 
 def bought(network: Network) -> list[Purchase]:
     """Return the purchases in the order of the history, without merges of earlier ones."""
-    return [
-        Purchase(
-            row["time"],
-            network.members(row["create_arguments"]),
-            [(each["choice"], network.members(each["choice_argument"])) for each in row["exercises"] or []],
-            [network.decoded(each["exercise_result"]) for each in row["exercises"] or []],
-        )
-        for row in network.rows(purchases_query(network))
-    ]
+    rows = network.rows(purchases_query(network))
+    return [Purchase(row["time"], network.members(row["create_arguments"]), row["exercises"] or [], network) for row in rows]
 
 
 def purchases_query(network: Network) -> Query:
