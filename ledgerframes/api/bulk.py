@@ -102,7 +102,7 @@ class BulkClient(Client):
             raise UsageError(f"object_keys= must be a list of keys, got {object_keys!r}.")
         return Request(body={"object_keys": list(object_keys)})
 
-    @operation("GET /v0/history/bulk/download/{object_key}", returns=bytes, since="0.5.16", changed="0.5.17")
+    @operation("GET /v0/history/bulk/download/{object_key}", returns=bytes, since="0.5.16", changed="0.5.17", varies_by_host=True)
     def bulk_object(self, object_key: str) -> Any:
         """Download a bulk object into memory, as zstd bytes.
 
@@ -136,7 +136,7 @@ class BulkClient(Client):
         Raises
         ------
         NotFoundError
-            If the object does not exist.
+            If no host that responds has the object.
         TransportError, ServiceError
             If no host sends all of the object.
         StoreError
@@ -147,7 +147,7 @@ class BulkClient(Client):
         def download(url: str, is_last: bool) -> Download:
             return _ObjectDownload(self.transport, url, path, target).run(is_last=is_last)
 
-        return self.transport.with_failover(download)
+        return self.transport.with_failover(download, varies_by_host=True)
 
 
 class _ObjectDownload:

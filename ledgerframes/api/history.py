@@ -21,6 +21,7 @@ from ledgerframes.datasets.events.wire import Event, EventsPage, Update
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference.wire import Contract, NameRules, TrafficStatus
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError, WrongUrlError
+from ledgerframes.values.windows import instant
 
 if TYPE_CHECKING:
     from ledgerframes.settings import Vocabulary
@@ -41,7 +42,7 @@ class Cursor:
 
     def as_json(self) -> dict[str, Any]:
         """Return the cursor as the list operations expect it, with six digits of a second."""
-        time = self.record_time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+        time = instant(self.record_time, "record_time").strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
         return {"after_migration_id": self.migration_id, "after_record_time": time}
 
 
@@ -93,11 +94,17 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         Raises
         ------
         NotFoundError
-            If the service does not know the id.
+            If no host that responds knows the id. Hosts may differ in how far they are (docs/facts.md#history-api).
         """
         return self.decode_event(self.event_response(update_id, value_encoding=value_encoding))
 
-    @operation("GET /v0/events/{update_id}", name="event", returns=Response, changed="0.5.15, 0.5.17, 0.6.0, 0.6.10")
+    @operation(
+        "GET /v0/events/{update_id}",
+        name="event",
+        returns=Response,
+        changed="0.5.15, 0.5.17, 0.6.0, 0.6.10",
+        varies_by_host=True,
+    )
     def event_response(self, update_id: str, *, value_encoding: ValueEncoding = "compact_json") -> Request:
         """Fetch one event without decoding it, for :meth:`decode_event`.
 
@@ -148,14 +155,15 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
 
     # -- updates ------------------------------------------------------------------------------------------------------
 
-    @operation("GET /v2/updates/{update_id}", returns=Update, since="0.4.2")
+    @operation("GET /v2/updates/{update_id}", returns=Update, since="0.4.2", varies_by_host=True)
     def update(self, update_id: str, *, value_encoding: ValueEncoding = "compact_json") -> Request:
         """Look up one update by its id.
 
         Raises
         ------
         NotFoundError
-            If the id is unknown, or belongs to a request that was rejected or is private (docs/facts.md#updates-not-visible).
+            If no host that responds knows the id, or it belongs to a request that was rejected or is private
+            (docs/facts.md#updates-not-visible).
 
         Notes
         -----
@@ -170,8 +178,8 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         Raises
         ------
         NotFoundError
-            If no host that responds knows the hash. The request goes from host to host until one knows it, because a host may
-            not have hashes that others have (docs/facts.md#history-operations).
+            If no host that responds knows the hash. A host may not have hashes that others have
+            (docs/facts.md#history-operations).
 
         Notes
         -----
@@ -194,7 +202,7 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         """
         return self._page_request(after, page_size, value_encoding)
 
-    @operation("GET /v0/updates/{update_id}", returns=Update, changed="0.5.17, 0.6.0", deprecated="update")
+    @operation("GET /v0/updates/{update_id}", returns=Update, changed="0.5.17, 0.6.0", deprecated="update", varies_by_host=True)
     def update_v1(self, update_id: str, *, lossless: bool = False) -> Request:
         """Look up one update in the deprecated form with an offset.
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ledgerframes.api.operation import Client, Request, members, operation
-from ledgerframes.api.paging import HostChangedError, PageChain, require_same_host
+from ledgerframes.api.paging import HostChangedError, PageChain, expect_same_host, require_same_host
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.update_format import require_package_name
 from ledgerframes.api.versions import met_version
@@ -143,7 +143,7 @@ class SnapshotClient(Client):
         Raises
         ------
         HostChangedError
-            If another host continued the listing.
+            If another host got a page token of the first one.
         """
         filters: dict[str, Any] = {"templates": templates, "parties": parties, "page_size": page_size}
         return self._iter_pages("contracts_page", migration_id, record_time, filters)
@@ -210,7 +210,7 @@ class SnapshotClient(Client):
         Raises
         ------
         HostChangedError
-            If another host continued the listing.
+            If another host got a page token of the first one.
         """
         filters: dict[str, Any] = {"owners": owners, "page_size": page_size}
         return self._iter_pages("holdings_page", migration_id, record_time, filters)
@@ -252,7 +252,8 @@ class SnapshotClient(Client):
             yield page.created_events
             if is_last:
                 return
-            page = getattr(self, names[0])(migration_id, record_time, after=token, **filters)
+            with expect_same_host(host, route):
+                page = getattr(self, names[0])(migration_id, record_time, after=token, **filters)
 
     def _first_page(self, name: str, migration_id: int, record_time: datetime, filters: dict[str, Any]) -> ContractsPage:
         page: ContractsPage = getattr(self, name)(migration_id, record_time, **filters)

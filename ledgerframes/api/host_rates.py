@@ -307,8 +307,11 @@ def is_retryable(error: Exception) -> bool:
     return isinstance(error, ServiceError | TransportError) and error.retryable
 
 
-def retry(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool], waits: Waits) -> T:
-    """Call a function, and retry it after errors for which `on` is true."""
+def retry(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool], waits: Waits, max_wait: float) -> T:
+    """Call a function, and retry it after errors for which `on` is true.
+
+    If the service says to wait until more than `max_wait` seconds after the first error, the last one is raised.
+    """
     failed_since = math.inf
     for failures in range(1, attempts):
         try:
@@ -317,14 +320,22 @@ def retry(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool],
             if not on(error) or waits.is_stopped:
                 raise
             failed_since = min(failed_since, clock.now())
-            pause(retry_delay(error, failures), error, waits, failed_since, end_of_retries(attempts - 1 - failures))
+            delay = retry_delay(error, failures, failed_since + max_wait - clock.now())
+            if delay is None:
+                raise
+            pause(delay, error, waits, failed_since, end_of_retries(attempts - 1 - failures))
     return call()
 
 
-def retry_delay(error: Exception, failures: int) -> float:
-    """Return the seconds to wait after a failure, set by the service or growing."""
+def retry_delay(error: Exception, failures: int, max_delay: float) -> float | None:
+    """Return the seconds to wait after a failure, set by the service or growing.
+
+    They are None if the service sets more than `max_delay`.
+    """
     delay = error.retry_after if isinstance(error, ServiceError) and error.retryable else None
-    return backoff(failures) if delay is None else delay
+    if delay is None:
+        return backoff(failures)
+    return delay if delay <= max(0.0, max_delay) else None
 
 
 def end_of_retries(count: int) -> float:

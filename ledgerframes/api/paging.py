@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from ledgerframes.errors import DecodeError, TransportError
+from ledgerframes.errors import BadRequestError, DecodeError, TransportError
 
 MAX_EMPTY_PAGES = 20  # in a row; services that filter a page after cutting it return some
 
 
 class HostChangedError(TransportError):
-    """Another host continued a listing, although each host has its own page tokens."""
+    """Another host got the page token of a listing, although each host has its own."""
+
+
+@contextmanager
+def expect_same_host(first: str, endpoint: str) -> Iterator[None]:
+    """Raise HostChangedError if another host refuses the page token of the first one."""
+    try:
+        yield
+    except BadRequestError as error:
+        if error.host == first:
+            raise
+        raise _host_changed_error(first, error.host, "cannot continue", endpoint) from error
 
 
 def require_same_host(first: str, host: str, endpoint: str) -> None:
     """Refuse a page of another host than the one that returned the first page."""
     if host != first:
-        raise HostChangedError(
-            f"{host} continued a listing of {first}, whose page tokens it does not know. Load again, or set one history_url=.",
-            endpoint=endpoint,
-            host=first,
-        )
+        raise _host_changed_error(first, host, "continued", endpoint)
+
+
+def _host_changed_error(first: str, host: str, verb: str, endpoint: str) -> HostChangedError:
+    return HostChangedError(
+        f"{host} {verb} a listing of {first}, whose page tokens it does not know. Load again, or set one history_url=.",
+        endpoint=endpoint,
+        host=first,
+    )
 
 
 class PageChain:

@@ -173,20 +173,23 @@ class Transport:
         urls = sorted(self.urls, key=self._is_avoided)
         unknown: Exception | None = None
         for number, url in enumerate(urls, start=1):
-            is_last = number == len(urls)
+            is_last, earlier = number == len(urls), self._failures.get(url)
             try:
                 result = call(url, is_last)
                 self._failures.pop(url, None)
                 return result
             except (TransportError, ServiceError, DecodeError) as error:
+                if varies_by_host and is_unknown_id(error):
+                    unknown = error
+                    continue
                 # The host of another operator may permit, or have, what this one does not (docs/facts.md#authentication).
                 may_be_elsewhere = isinstance(error, PermissionDeniedError) or is_absent_operation(error)
-                if varies_by_host and is_unknown_id(error):
-                    may_be_elsewhere, unknown = True, error
                 if isinstance(error, ServiceError) and not (error.retryable or may_be_elsewhere):
                     raise
-                if not (may_be_elsewhere or is_pushback(error)):
-                    self._failures[url] = _Failures.after(self._failures.get(url))
+                # Of requests that are under way at the same time, only the first failure counts.
+                latest = self._failures.get(url)
+                if not (may_be_elsewhere or is_pushback(error)) and latest in (None, earlier):
+                    self._failures[url] = _Failures.after(latest)
                 next_host = "none" if is_last else host_of(urls[number])
                 facts = (host_of(url), error.endpoint, type(error).__name__, next_host)
                 logger.warning("host_failed host=%s operation=%s error=%s next_host=%s", *facts)
@@ -204,8 +207,8 @@ class Transport:
         """Call a function that sends requests to one host, until it returns.
 
         The call waits for a host that pushes back, as long as it says and within max_wait_minutes. Other failures, and errors for
-        which `also` is true, are retried a number of times, unless the host failed before and another one is left. If none is
-        left, the call waits longer.
+        which `also` is true, are retried a number of times, unless the host failed before and another one is left, or sets a
+        longer wait. If none is left, the call waits longer.
         """
         retries = self.limits.retries if is_last or url not in self._failures else 0
         failures = refusals = 0
@@ -221,10 +224,11 @@ class Transport:
                     pause(seconds, error, self.waits, failed_since, failed_since + self._max_wait)
                     continue
                 failures += 1
-                if is_pushback(error) or failures > retries or not (is_retryable(error) or also(error)):
+                max_delay = failed_since + self._max_wait - host_rates.clock.now() if is_last else MAX_DETOUR
+                delay = retry_delay(error, failures, max_delay)
+                if delay is None or is_pushback(error) or failures > retries or not (is_retryable(error) or also(error)):
                     raise
-                last_until = end_of_retries(retries - failures)
-                pause(retry_delay(error, failures), error, self.waits, failed_since, last_until)
+                pause(delay, error, self.waits, failed_since, end_of_retries(retries - failures))
 
     def _is_waited_for(self, url: str, refusals: int, refused_since: float, is_last: bool) -> bool:
         """Return whether to wait for a host that pushes back."""

@@ -37,8 +37,14 @@ class Wallet(Client):
             If the wallet does not know the offer. Right after its creation, it may not know it yet
             (docs/facts.md#offer-status-lag).
         """
-        attempts = self.transport.limits.retries + 1
-        return retry(lambda: self.offer_status_once(tracking_id), attempts, is_retryable, self.transport.waits)
+        limits = self.transport.limits
+        return retry(
+            lambda: self.offer_status_once(tracking_id),
+            limits.retries + 1,
+            is_retryable,
+            self.transport.waits,
+            limits.max_wait_minutes * 60,
+        )
 
     @operation("POST /v0/wallet/transfer-offers/{tracking_id}/status", name="offer_status", returns=OfferStatus, read_only=True)
     def offer_status_once(self, tracking_id: str) -> Request:

@@ -9,7 +9,7 @@ from functools import partial
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.api.paging import PageChain, require_same_host
+from ledgerframes.api.paging import PageChain, expect_same_host, require_same_host
 from ledgerframes.api.status_errors import is_unknown_route
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
@@ -254,4 +254,5 @@ def _licenses(net: Network) -> list[Contract]:
         content = ",".join(contract.contract_id for contract in page.validator_licenses).encode()
         if chain.next_token(None if token is None else str(token), content) is None:
             return licenses
-        page = net.history.validator_licenses(token)
+        with expect_same_host(host, LICENSES_ROUTE):
+            page = net.history.validator_licenses(token)

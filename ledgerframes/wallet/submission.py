@@ -91,8 +91,11 @@ class Submission:
         existing = self._find() if self._offer.open_attempts else None
         if existing is not None:
             return existing
+        return self._retry(self._send, self._wallet.transport.limits.retries + 1, _is_resendable)
+
+    def _retry(self, call: Callable[[], TransferOffer], attempts: int, on: Callable[[Exception], bool]) -> TransferOffer:
         transport = self._wallet.transport
-        return retry(self._send, transport.limits.retries + 1, _is_resendable, transport.waits)
+        return retry(call, attempts, on, transport.waits, transport.limits.max_wait_minutes * 60)
 
     def _send(self) -> TransferOffer:
         """Send the offer once, and look it up if the outcome is open."""
@@ -173,7 +176,7 @@ class Submission:
             raise
 
     def _fetch_offer(self) -> TransferOffer:
-        return retry(self._fetch_offer_once, MAX_STATUS_CHECKS, _is_status_unavailable, self._wallet.transport.waits)
+        return self._retry(self._fetch_offer_once, MAX_STATUS_CHECKS, _is_status_unavailable)
 
     def _fetch_offer_once(self) -> TransferOffer:
         return self.record(self._wallet.offer_status_once(self._tracking_id))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from answering import Handler, answering
 
 import ledgerframes as lf
-from ledgerframes.api.history import History
+from ledgerframes.api.history import Cursor, History
 from ledgerframes.api.transport import in_process
 from ledgerframes.errors import BadRequestError, DecodeError, InternalServerError, NotFoundError, UsageError, WrongUrlError
 from ledgerframes.sandbox import Sandbox
@@ -123,6 +124,10 @@ def test_the_serial_of_the_synchronizer() -> None:
         network(answering({"error": "none"}, [], 404)).history.synchronizer_serial()
 
 
+def download(history: History) -> Any:
+    return history.bulk_download("k", Path("never written"))
+
+
 @pytest.mark.parametrize("knowing", ["one.invalid", "two.invalid", "none"])
 def test_an_update_is_looked_up_by_hash_on_every_host(knowing: str) -> None:
     box = Sandbox(events=400, days=1)
@@ -146,13 +151,38 @@ def test_an_update_is_looked_up_by_hash_on_every_host(knowing: str) -> None:
     assert asked == ["one.invalid", "two.invalid"][: 1 if knowing == "one.invalid" else 2]
 
 
-@pytest.mark.parametrize("look_up", [lambda it: it.update("ab"), lambda it: it.event("ab")])
-def test_other_ids_are_looked_up_on_one_host(look_up: Callable[[History], Any]) -> None:
+@pytest.mark.parametrize(
+    "look_up", [lambda it: it.update("ab"), lambda it: it.event("ab"), lambda it: it.bulk_object("k"), download]
+)
+def test_what_the_first_host_does_not_have_yet_is_looked_up_on_the_next(
+    look_up: Callable[[History], Any], caplog: pytest.LogCaptureFixture
+) -> None:
     seen: list[httpx.Request] = []
     urls = ["http://one.invalid/api", "http://two.invalid/api"]
     with pytest.raises(NotFoundError):
         look_up(network(answering({"error": "not found"}, seen, 404), history_url=urls).history)
-    assert [request.url.host for request in seen] == ["one.invalid"]
+    assert [request.url.host for request in seen] == ["one.invalid", "two.invalid"]
+    assert "host_failed" not in caplog.text, "an unknown id is no failure of a host"
+
+
+@pytest.mark.parametrize(
+    "record_time",
+    [
+        "2026-11-08T15:00:00Z",
+        datetime(2026, 11, 8, 15, tzinfo=UTC),
+        datetime(2026, 11, 8, 20, tzinfo=timezone(timedelta(hours=5))),
+    ],
+)
+def test_a_position_of_any_zone_is_sent_in_utc(record_time: Any) -> None:
+    assert Cursor(4, record_time).as_json()["after_record_time"] == "2026-11-08T15:00:00.000000Z"
+
+
+@pytest.mark.parametrize("record_time", [datetime(2026, 11, 8), "noon", None])
+def test_a_position_without_a_time_zone_is_refused(record_time: Any) -> None:
+    seen: list[httpx.Request] = []
+    with pytest.raises(UsageError, match="record_time="):
+        network(answering({}, seen)).history.updates(Cursor(4, record_time))
+    assert not seen
 
 
 def test_the_base_of_a_wallet_is_not_that_of_the_history() -> None:

@@ -24,7 +24,7 @@ from ledgerframes.api import host_rates
 from ledgerframes.api.host_rates import HostRate, HostRates, Waits, backoff
 from ledgerframes.api.status_errors import retry_after
 from ledgerframes.api.transport import Transport
-from ledgerframes.errors import BusyError, ServiceUnavailableError
+from ledgerframes.errors import BusyError, InternalServerError, ServiceUnavailableError
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.sandbox import Faults
 from ledgerframes.settings import Limits
@@ -97,6 +97,24 @@ def test_a_pause_beyond_the_minutes_of_the_user_is_not_waited_for(clock: Virtual
     with pytest.raises(BusyError):
         transport(busy(1, Retry_After="7200"), max_wait_minutes=30).request("GET", "/thing")
     assert clock.time == 1000
+
+
+@pytest.mark.parametrize("status", [408, 499, 500, 502, 504])
+def test_a_long_retry_after_of_any_status_leaves_it_to_the_next_host(status: int, clock: VirtualClock) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.host == "two.invalid":
+            return httpx.Response(200, json={})
+        return httpx.Response(status, headers={"Retry-After": "11"})
+
+    assert transport(handler, ONE, TWO).request("GET", "/thing").host == "two.invalid"
+    assert clock.time == 1000
+
+
+@pytest.mark.parametrize(("seconds", "waited"), [("30", 60), ("61", 0)])
+def test_the_minutes_of_the_user_limit_the_retry_after_of_any_status(seconds: str, waited: int, clock: VirtualClock) -> None:
+    with pytest.raises(InternalServerError):
+        transport(busy(9, 500, Retry_After=seconds), max_wait_minutes=1).request("GET", "/thing")
+    assert clock.time - 1000 == waited
 
 
 def test_without_retries_nothing_is_waited_for(clock: VirtualClock) -> None:

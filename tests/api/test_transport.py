@@ -203,6 +203,28 @@ def test_a_host_that_failed_comes_last_and_is_tried_once_after_a_while(clock: Vi
     assert attempts_at_the_first(50) == 50
 
 
+def test_requests_that_fail_together_count_as_one_failure(clock: VirtualClock) -> None:
+    together = threading.Barrier(4)
+    is_down = True
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if is_down and request.url.host == "one.invalid":
+            together.wait()
+            raise httpx.ConnectError("down")
+        return httpx.Response(200, json={})
+
+    sender = transport(handler, ONE, TWO, retries=0)
+    threads = [threading.Thread(target=sender.request, args=("GET", "/thing")) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    is_down = False
+    assert sender.request("GET", "/thing").host == "two.invalid"
+    clock.time += 60
+    assert sender.request("GET", "/thing").host == "one.invalid"
+
+
 def test_hosts_that_all_failed_are_tried_in_order() -> None:
     asked: list[str] = []
 

@@ -318,8 +318,12 @@ def test_licenses_come_in_pages_and_faucets_in_parts(tmp_path: Path) -> None:
     assert len({name for each in asked for name in each}) == 100
 
 
-def test_another_host_does_not_continue_the_licenses(tmp_path: Path) -> None:
-    pages: list[Any] = [{"validator_licenses": [CONTRACT], "next_page_token": 1}, httpx.Response(503), {"validator_licenses": []}]
+@pytest.mark.parametrize(
+    ("second", "verb"),
+    [({"validator_licenses": []}, "continued"), (httpx.Response(400, json={"error": "token"}), "cannot continue")],
+)
+def test_another_host_does_not_continue_the_licenses(tmp_path: Path, second: Any, verb: str) -> None:
+    pages: list[Any] = [{"validator_licenses": [CONTRACT], "next_page_token": 1}, httpx.Response(503), second]
     answer: Callable[[httpx.Request], Any] = lambda _: pages.pop(0)  # noqa: E731
-    with pytest.raises(HostChangedError, match=r"two\.invalid continued a listing of one\.invalid"):
+    with pytest.raises(HostChangedError, match=rf"two\.invalid {verb} a listing of one\.invalid"):
         load("validator_licenses", answering(tmp_path, {"/v0/admin/validator/licenses": answer}, "one", "two"))

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from virtual_clock import VirtualClock
 from wallet_service import OFFER, TOKEN, Connect, WalletService
 
 import ledgerframes as lf
@@ -148,6 +149,16 @@ def test_the_status_is_asked_again_on_what_may_pass(net: lf.Network, service: Wa
     net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
     service.status_plan = ["500", "drop", "429"]
     assert net.wallet.offer_status("t-1").status == "created"
+
+
+@pytest.mark.parametrize(("status", "kind"), [(429, BusyError), (500, InternalServerError)])
+def test_the_status_is_not_waited_for_beyond_the_minutes_of_the_user(
+    connect: Connect, clock: VirtualClock, status: int, kind: type[Exception]
+) -> None:
+    answer = httpx.Response(status, headers={"Retry-After": "7200"})
+    with pytest.raises(kind):
+        connect(transport=httpx.MockTransport(lambda _: answer), max_wait_minutes=1).wallet.offer_status("t-1")
+    assert clock.time == 1000
 
 
 @pytest.mark.parametrize("contract_id", ["", ".", ".."])
