@@ -12,6 +12,7 @@ from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.update_format import INCOMPLETE, EventFormat, UpdateFormat
 from ledgerframes.api.versions import TRIED
 from ledgerframes.errors import UsageError
+from ledgerframes.values.decimals import is_integer
 
 __all__ = ["require_filter", "require_offset", "require_page_request", "require_page_size", "require_text", "require_texts"]
 
@@ -51,8 +52,10 @@ def require_page_request(request: Mapping[str, Any], newer_version: NewerVersion
     _require_members(members, dict.fromkeys(PAGE_MEMBERS), "the request", newer_version)
     require_filter(members.get("updateFormat"), "updateFormat", newer_version)
     start = require_offset(members.get("beginOffsetExclusive", 0), "beginOffsetExclusive")
+    if "beginOffsetExclusive" in members:
+        members["beginOffsetExclusive"] = start
     if "endOffsetInclusive" in members:
-        end = require_offset(members["endOffsetInclusive"], "endOffsetInclusive", minimum=1)
+        end = members["endOffsetInclusive"] = require_offset(members["endOffsetInclusive"], "endOffsetInclusive", minimum=1)
         if end < start:
             raise UsageError(f"endOffsetInclusive= must be at least beginOffsetExclusive={start}, got {end}.")
     require_page_size(members.get("maxPageSize"), "maxPageSize")
@@ -60,10 +63,10 @@ def require_page_request(request: Mapping[str, Any], newer_version: NewerVersion
 
 
 def require_offset(value: object, name: str, *, minimum: int = 0) -> int:
-    """Return an offset, or raise UsageError."""
-    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value < INT64:
+    """Return an offset, which can be an integer of a frame, or raise UsageError."""
+    if not is_integer(value) or not minimum <= value < INT64:
         raise UsageError(f"{name}= must be a whole number from {minimum}, got {value!r}.")
-    return value
+    return int(value)
 
 
 def require_page_size(value: object, name: str) -> None:

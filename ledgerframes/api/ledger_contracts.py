@@ -58,11 +58,9 @@ class LedgerContracts(LedgerClient):
         ``POST /v2/state/active-contracts-page``, since 3.5.
         """
         require_page_size(max_page_size, "max_page_size")
-        if active_at_offset is not None:
-            require_offset(active_at_offset, "active_at_offset")
         body = members(
             eventFormat=self._event_filter(event_format),
-            activeAtOffset=active_at_offset,
+            activeAtOffset=None if active_at_offset is None else require_offset(active_at_offset, "active_at_offset"),
             maxPageSize=max_page_size,
             pageToken=page_token,
         )

@@ -196,7 +196,7 @@ class LedgerUpdates(LedgerState):
         -----
         ``POST /v2/updates/transaction-by-offset``, removed in 3.6, deprecated.
         """
-        return Request(body={"offset": offset, "transactionFormat": transaction_format})
+        return Request(body={"offset": require_offset(offset, "offset", minimum=1), "transactionFormat": transaction_format})
 
     @operation("POST /v2/updates/transaction-by-id", until="3.6", read_only=True, deprecated="update_by_id")
     def transaction_by_id(self, update_id: str, transaction_format: UpdateFilter) -> Request:
@@ -318,7 +318,7 @@ class LedgerUpdates(LedgerState):
             return self.command_completions(parties, after=after, limit=limit, idle_ms=idle_ms)
         except UnsupportedOperationError:
             self._warned.add("user_completions")  # the caller did not choose the deprecated operation
-            parties = parties or self.acting_parties()
+            parties = require_texts(parties, "parties") or self.acting_parties()
             return self.user_completions(parties, user_id=user_id, after=after, limit=limit, idle_ms=idle_ms)
 
     @operation("POST /v2/commands/completion-by-hash", returns=CompletionsByHash, since="3.6", read_only=True)

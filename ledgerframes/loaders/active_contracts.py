@@ -10,6 +10,7 @@ from functools import partial
 import pandas as pd
 
 from ledgerframes.api.caller_warnings import warn_caller
+from ledgerframes.api.ledger_checks import require_offset
 from ledgerframes.api.ledger_errors import is_invalid_page_token
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.update_format import INCOMPLETE, EventFormat, event_format
@@ -23,6 +24,7 @@ from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.participant_lists import ParticipantLists
 from ledgerframes.loaders.state_load import StateLoad
 from ledgerframes.loaders.sync import plan_frame
+from ledgerframes.loaders.update_lists import long_idle_ms
 from ledgerframes.network import Network
 
 CONTRACTS = "POST /v2/state/active-contracts-page"
@@ -47,7 +49,8 @@ class ContractLoad:
         include_incomplete: bool = True,
         on_bad_item: OnBadItem,
     ) -> None:
-        self.net, self.offset, self.on_bad_item = net, active_at_offset, on_bad_item
+        self.net, self.on_bad_item = net, on_bad_item
+        self.offset = None if active_at_offset is None else require_offset(active_at_offset, "active_at_offset")
         self.format = event_format(parties, templates, interfaces, blobs=include_blobs)
         self.include_incomplete = include_incomplete
 
@@ -106,7 +109,7 @@ def _iter_contract_pages(ledger: ParticipantLists, contract_format: EventFormat,
                 contract_format, active_at_offset=offset, max_page_size=PAGE_SIZE, page_token=token
             )
         except UnsupportedOperationError:
-            response = ledger.active_contracts(contract_format, active_at_offset=offset)
+            response = ledger.active_contracts(contract_format, active_at_offset=offset, idle_ms=long_idle_ms(ledger))
             items = response.decode(list[ActiveContractItem])
             ledger.note_around(response.endpoint, _members_without_contract(items))
             yield from items

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from typing import Any, ParamSpec, Protocol, TypeVar, get_args
 
@@ -47,6 +47,14 @@ def loader(make: Callable[..., Load]) -> Callable[[Callable[P, R]], Callable[P, 
         return load
 
     return decorate
+
+
+def to_list(values: Any) -> Any:
+    """Return texts as a list, for example those of a column.
+
+    One text and what has no items stay, so that they are refused.
+    """
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else values
 
 
 def check_arguments(function: Callable[..., object], net: object, options: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, Usage
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.additions import Additions
-from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.arguments import loader, to_list
 from ledgerframes.loaders.event_pages import discover_migrations
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
@@ -58,6 +58,7 @@ class SnapshotLoad:
     def __init__(
         self, net: Network, *, at: Time | None, templates: Sequence[str] | None, parties: Sequence[str], owners: Sequence[str]
     ) -> None:
+        parties, owners = to_list(parties), to_list(owners)
         if owners and (templates is not None or parties):
             raise UsageError(f"owners= cannot be combined with {'parties' if parties else 'templates'}=.")
         self.net, self.templates, self.parties, self.owners = net, templates, parties, owners

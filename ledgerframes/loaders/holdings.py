@@ -12,7 +12,7 @@ from ledgerframes.datasets.bulk.wire import HoldingsSummary
 from ledgerframes.datasets.holdings.build import SnapshotPosition, holdings_summary_table
 from ledgerframes.datasets.holdings.schema import HOLDINGS_SUMMARY
 from ledgerframes.errors import CoverageError, DecodeError, UsageError
-from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.arguments import loader, to_list
 from ledgerframes.loaders.contracts import Snapshot, find_snapshot
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
@@ -29,6 +29,7 @@ class HoldingsLoad:
     """The sums of parties, each at the newest snapshot at or before a time."""
 
     def __init__(self, net: Network, owners: Sequence[str] | None, at: Time | Sequence[Time] | None) -> None:
+        owners = to_list(owners)
         if isinstance(owners, str) or (owners is not None and not owners):
             raise UsageError(f"owners= must be a list of parties, got {owners!r}.")
         self.net, self.owners = net, owners

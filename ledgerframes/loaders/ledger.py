@@ -265,7 +265,8 @@ def load_updates(
     UsageError
         If the window, the offsets or the filters are invalid.
     PrunedOffsetError
-        If ``after`` is before the pruning offset. Without ``after``, pruned offsets are a gap in ``frames.coverage``.
+        If offsets from ``after`` on were pruned before they were loaded. Without ``after``, or if the store already has them
+        as a gap, they are a gap in ``frames.coverage``.
     StoreError
         If a participant other than the one in the store responds, or its ledger was reset.
     CoverageError

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,9 +35,19 @@ def find_offsets(reader: OffsetReader, window: Window, end: int) -> OffsetRange:
     """
     reader = replace(reader, descending=False)
     pruned = pruned_through(reader.net)
-    earlier, _ = _neighbors(reader, window.since - MARGIN, pruned, end)
-    _, later = _neighbors(reader, window.until + MARGIN, earlier or pruned, end)
+    since, until = _with_margin(window)
+    earlier, _ = _neighbors(reader, since, pruned, end)
+    _, later = _neighbors(reader, until, earlier or pruned, end)
     return reader.ledger_filter.offset_range(earlier - 1 if earlier else 0, later or end)
+
+
+def _with_margin(window: Window) -> tuple[datetime, datetime]:
+    """Return the bounds of a window with its margin.
+
+    They end where the calendar does.
+    """
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    return max(window.since, first + MARGIN) - MARGIN, min(window.until, last - MARGIN) + MARGIN
 
 
 def _neighbors(reader: OffsetReader, time: datetime, after: int, through: int) -> tuple[int | None, int | None]:
@@ -89,14 +99,15 @@ def stored_offsets(net: Network, ledger_filter: LedgerFilter, window: Window, en
     snapshot = net.store.snapshot(LEDGER, ledger_filter.offset_range(0, end))
     rows = Frames(snapshot, ["ledger_updates"], offsets=(0, end)).scan("ledger_updates").to_table(["offset", "record_time"])
     offsets, times = rows["offset"], rows["record_time"]
-    later = offsets.filter(pc.greater_equal(times, pa.scalar(window.until + MARGIN, times.type)))
+    since, until = _with_margin(window)
+    later = offsets.filter(pc.greater_equal(times, pa.scalar(until, times.type)))
     if not len(later):
         raise CoverageError(
             f"{net.name} is offline, and the store has no update {MARGIN} after {iso(window.until)} to show that the window is "
             "complete. Choose an earlier until=, or reconnect without offline=True.",
             missing=(str(window),),
         )
-    earlier = offsets.filter(pc.less(times, pa.scalar(window.since - MARGIN, times.type)))
+    earlier = offsets.filter(pc.less(times, pa.scalar(since, times.type)))
     after = pc.max(earlier).as_py() or 0
     return ledger_filter.offset_range(after, max(after, pc.min(later).as_py() - 1))
 

@@ -9,6 +9,7 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.api.ledger_checks import require_offset
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
 from ledgerframes.datasets.state.build import (
@@ -26,6 +27,7 @@ from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.ledger_filter import MAX_OFFSET
 from ledgerframes.loaders.participant_lists import ParticipantLists
 from ledgerframes.loaders.state_load import StateLoad
+from ledgerframes.loaders.update_lists import long_idle_ms
 from ledgerframes.network import Network
 from ledgerframes.values.decimals import is_integer
 
@@ -117,6 +119,7 @@ def _completions(
 ) -> StateLoad[Completion]:
     if limit is not None and not (is_integer(limit) and limit >= 0):
         raise UsageError(f"limit= must be a whole number of at least 0, or None for all, got {limit!r}.")
+    after = require_offset(after, "after")
     fetch = partial(_iter_completions, parties=parties, after=after, limit=limit)
     return StateLoad(net, COMPLETIONS, fetch, completion_table, on_bad_item, {"after": after})
 
@@ -155,7 +158,8 @@ def load_completions(
 
     Notes
     -----
-    Source: docs/facts.md#ledger-operations, POST /v2/commands/command-completions.
+    Source: docs/facts.md#ledger-operations, POST /v2/commands/command-completions. Without a limit, the last request waits up
+    to 20 seconds for another completion, because a participant that only pauses ends a list, too.
 
     Examples
     --------
@@ -171,7 +175,10 @@ def _iter_completions(ledger: ParticipantLists, parties: Sequence[str], after: i
     count = 0
     while limit is None or count < limit:
         size = LIST_SIZE if limit is None else min(LIST_SIZE, limit - count)
-        contents = ledger.completions(parties, after=after, limit=size)
+        # A pause of the participant ends a list (docs/facts.md#ledger-operations), so a longer one must confirm the end.
+        contents = ledger.completions(parties, after=after, limit=size) or ledger.completions(
+            parties, after=after, limit=size, idle_ms=long_idle_ms(ledger)
+        )
         _require_progress(contents, after)
         completions = [content for content in contents if isinstance(content, Completion)]
         for checkpoint in contents:

@@ -29,6 +29,14 @@ Page = tuple[Sequence[msgspec.Raw], int]  # updates, and the offset up to which 
 FetchPage = Callable[[Mapping[str, Any]], Response]  # the request of a page, and the page
 
 
+def long_idle_ms(ledger: Ledger) -> int:
+    """Return the milliseconds without an element after which a list may end.
+
+    By default, a list ends when the participant pauses for a moment.
+    """
+    return int(min(IDLE_SECONDS, ledger.transport.limits.timeout / 2) * 1000)
+
+
 def lists_instead(ledger: Ledger, error: UnsupportedOperationError) -> UpdateLists:
     """Return the lists of a participant without pages, or raise its error."""
     if ledger.supports("get_updates_page"):
@@ -42,7 +50,7 @@ class UpdateLists:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._size = LIST_SIZE
-        self._idle_ms = int(min(IDLE_SECONDS, ledger.transport.limits.timeout / 2) * 1000)
+        self._idle_ms = long_idle_ms(ledger)
 
     def __call__(self, request: Mapping[str, Any]) -> Response:
         """Return the page that a request describes, whose token is its last offset.

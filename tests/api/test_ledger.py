@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 from answering import URL, Handler, answering, completion, ledger, sent
 
@@ -305,6 +306,17 @@ def only_version(request: httpx.Request) -> httpx.Response:
 def test_an_invalid_page_request(request_: dict[str, Any], named: str) -> None:
     with pytest.raises(UsageError, match=named):
         ledger(only_version).get_updates_page(request_)
+
+
+def test_offsets_of_a_frame_are_sent_as_numbers() -> None:
+    seen: list[httpx.Request] = []
+    it = ledger(answering({"ok": 1}, seen))
+    it.get_updates_page({"updateFormat": EVERYTHING, "beginOffsetExclusive": np.int64(3), "endOffsetInclusive": np.int64(9)})
+    it.update_by_offset(np.int64(5), EVERYTHING)
+    it.active_contracts_page(event_format(), active_at_offset=np.int64(7))
+    bodies = [json.loads(request.content) for request in seen]
+    assert (bodies[0]["beginOffsetExclusive"], bodies[0]["endOffsetInclusive"]) == (3, 9)
+    assert (bodies[1]["offset"], bodies[2]["activeAtOffset"]) == (5, 7)
 
 
 def test_the_json_of_a_filter_is_as_good_as_the_filter() -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
+import pandas as pd
 import pytest
 
 import ledgerframes as lf
@@ -102,6 +104,15 @@ def test_owners_are_sent_in_parts_and_a_snapshot_is_asked_once(tmp_path: Path) -
 def test_owners_are_a_list_of_parties(tmp_path: Path, owners: Any) -> None:
     with pytest.raises(UsageError, match="owners= must be a list"):
         lf.load_holdings_summary(answering(tmp_path), owners=owners)
+
+
+def test_owners_of_a_frame_are_a_list(tmp_path: Path) -> None:
+    seen: list[Any] = []
+    for owners in (pd.Series(["a", "b"]), np.array(["a", "b"])):
+        lf.load_holdings_summary(answering(tmp_path, seen=seen), owners=owners)
+        assert seen.pop()["owner_party_ids"] == ["a", "b"]
+    with pytest.raises(UsageError, match="owners= must be a list"):
+        lf.load_holdings_summary(answering(tmp_path), owners=pd.Series([], dtype=str))
 
 
 def test_sums_are_not_stored(tmp_path: Path) -> None:

@@ -19,7 +19,13 @@ from ledgerframes.sandbox import Sandbox
 
 WORLD: dict[str, Any] = {"events": 600, "days": 1}
 ACTIVE = TABLES["active_contracts"]
-EVENT = {"update": None, "verdict": {"update_id": "1220aa", "record_time": "2026-11-08T00:00:00.000001Z", "migration_id": 4}}
+VERDICT = {
+    "update_id": "1220aa", "record_time": "2026-11-08T00:00:00.000001Z", "migration_id": 4,
+    "finalization_time": "2026-11-08T00:00:01Z", "domain_id": "d", "submitting_parties": [],
+    "submitting_participant_uid": "p", "verdict_result": "VERDICT_RESULT_ACCEPTED", "mediator_group": 0,
+    "transaction_views": {"views": [], "root_views": []},
+}  # fmt: skip
+EVENT = {"update": None, "verdict": VERDICT}
 SNAPSHOT = {"record_time": "2026-11-08T21:00:00Z"}
 CONTRACT = {
     "contract_id": "00aa", "template_id": "p:M:E", "package_name": "n", "create_arguments": {"a": "1"},
@@ -36,17 +42,12 @@ def connect(store: Path, box: Sandbox | None = None, **overrides: Any) -> lf.Net
 
 def serving(store: Path, *contracts: Any, hosts: tuple[str, ...] = ("one",), **page: Any) -> lf.Network:
     """A network with one migration, one snapshot, and one page of it."""
-    verdict = {
-        "finalization_time": "2026-11-08T00:00:01Z", "domain_id": "d", "submitting_parties": [],
-        "submitting_participant_uid": "p", "verdict_result": "VERDICT_RESULT_ACCEPTED", "mediator_group": 0,
-        "transaction_views": {"views": [], "root_views": []},
-    }  # fmt: skip
 
     def handler(request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content) if request.content else {}
         answers: dict[str, Any] = {
             "/version": {"version": "0.7.4"},
-            "/v0/events": {"events": [] if "after" in body else [{**EVENT, "verdict": EVENT["verdict"] | verdict}]},
+            "/v0/events": {"events": [] if "after" in body else [EVENT]},
             "/v0/state/acs/snapshot-timestamp": SNAPSHOT,
             "/v1/state/acs": {**SNAPSHOT, "migration_id": 4, "created_events": list(contracts), **page},
         }
@@ -143,6 +144,50 @@ def test_a_plan_sends_nothing(tmp_path: Path) -> None:
 def test_owners_are_a_filter_of_their_own(tmp_path: Path, argument: str, value: Any) -> None:
     with pytest.raises(UsageError, match=rf"owners= cannot be combined with {argument}=\."):
         lf.load_contracts(connect(tmp_path), owners=["b"], **{argument: value})
+
+
+@pytest.mark.parametrize("argument", ["owners", "parties"])
+def test_a_column_is_a_list_of_parties(tmp_path: Path, argument: str) -> None:
+    net = connect(tmp_path)
+    parties = lf.load_parties(net).query("is_local")["party"]
+    expected = lf.load_contracts(net, **{argument: list(parties)})
+    assert len(expected)
+    for column in (parties, parties.to_numpy()):
+        pd.testing.assert_frame_equal(lf.load_contracts(net, **{argument: column}), expected)
+    with pytest.raises(UsageError, match=f"{argument}= must be a list of texts, got 'a'"):
+        lf.load_contracts(net, **{argument: "a"})
+
+
+def opaque(store: Path, seen: list[tuple[str, str]]) -> lf.Network:
+    """A network of two hosts with page tokens of their own, of which the first fails after a page."""
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        host, body = request.url.host.partition(".")[0], json.loads(request.content) if request.content else {}
+        answers: dict[str, Any] = {
+            "/version": {"version": "0.8.1"},
+            "/v0/events": {"events": [] if "after" in body else [EVENT]},
+            "/v0/state/acs/snapshot-timestamp": SNAPSHOT,
+        }
+        if request.url.path in answers:
+            return httpx.Response(200, json=answers[request.url.path])
+        token = body.get("after", "")
+        seen.append((host, token))
+        if host == "one" and token:
+            return httpx.Response(502)
+        if token and not token.startswith(host):
+            return httpx.Response(400, json={"error": "Invalid page token"})
+        number = int(token.partition("-")[2] or 0)
+        page = {**SNAPSHOT, "migration_id": 4, "created_events": [{**CONTRACT, "contract_id": f"00{number:02x}"}]}
+        return httpx.Response(200, json=page | ({"next_page_token": f"{host}-{number + 1}"} if number < 2 else {}))
+
+    urls, transport = ["http://one.invalid", "http://two.invalid"], httpx.MockTransport(handler)
+    return lf.connect("sandbox", history_url=urls, transport=transport, store=store, requests_per_second=0, retries=0)
+
+
+def test_a_listing_starts_again_on_a_host_that_refuses_the_token_of_another(tmp_path: Path) -> None:
+    seen: list[tuple[str, str]] = []
+    assert lf.load_contracts(opaque(tmp_path, seen), templates=())["contract_id"].tolist() == ["0000", "0001", "0002"]
+    assert seen == [("one", ""), ("one", "one-1"), ("two", "one-1"), ("two", ""), ("two", "two-1"), ("two", "two-2")]
 
 
 def test_good_empty_and_malformed_pages(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ def connect(store: Path, box: Sandbox | None = None, **overrides: Any) -> lf.Net
     if box is None:
         return lf.connect("sandbox", **{**WORLD, "store": store, **overrides})
     urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
-    return lf.connect("sandbox", transport=in_process(box.app), store=store, requests_per_second=0, **{**urls, **overrides})
+    options = {"transport": in_process(box.app), "requests_per_second": 0, **urls, **overrides}
+    return lf.connect("sandbox", store=store, **options)
 
 
 def table_of(name: str) -> Table:
@@ -153,6 +154,48 @@ def test_state_has_its_declared_columns_and_keys(tmp_path: Path, name: str) -> N
     assert len(frame)
     assert frame.dtypes.map(str).to_dict() == {column.name: column.pandas_dtype for column in table_of(name).columns}
     assert not frame.duplicated(list(table_of(name).key)).any()
+
+
+class Slow(httpx.BaseTransport):
+    """A participant that needs longer for the first element of a list than the default idle time."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self._inner = in_process(box.app)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        is_list = request.url.path.endswith(("completions", "active-contracts"))
+        if is_list and int(request.url.params.get("stream_idle_timeout_ms", 500)) < 700:
+            return httpx.Response(200, json=[])
+        return self._inner.handle_request(request)
+
+
+@pytest.mark.parametrize(
+    ("version", "load"),
+    [
+        ("3.7", lambda net, party: lf.load_completions(net, parties=[party])),
+        ("3.4", lambda net, party: lf.load_completions(net, parties=[party])),
+        ("3.4", lambda net, party: lf.load_active_contracts(net, parties=[party])),
+    ],
+)
+def test_a_participant_that_pauses_does_not_end_a_list(tmp_path: Path, version: str, load: Any) -> None:
+    box = Sandbox(**WORLD, ledger_version=version)
+    rows = load(connect(tmp_path, box), box.users.main.party)
+    assert len(rows)
+    pd.testing.assert_frame_equal(load(connect(tmp_path, box, transport=Slow(box)), box.users.main.party), rows)
+
+
+def test_offsets_and_parties_of_a_frame_are_arguments(tmp_path: Path) -> None:
+    box = Sandbox(**WORLD)
+    net = connect(tmp_path, box)
+    offset = lf.load_updates(net).ledger_updates["offset"].iloc[-3]
+    pd.testing.assert_frame_equal(
+        lf.load_active_contracts(net, active_at_offset=offset), lf.load_active_contracts(net, active_at_offset=int(offset))
+    )
+    parties = pd.Series([box.users.main.party])
+    for version in ("3.4", "3.7"):
+        older = connect(tmp_path, Sandbox(**WORLD, ledger_version=version))
+        completions = lf.load_completions(older, parties=parties, after=offset)
+        pd.testing.assert_frame_equal(completions, lf.load_completions(older, parties=list(parties), after=int(offset)))
 
 
 def test_completions_of_an_older_participant_need_no_parties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

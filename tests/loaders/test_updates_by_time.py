@@ -56,6 +56,18 @@ def test_windows_before_and_after_the_ledger_are_empty(tmp_path: Path) -> None:
         assert lf.load_updates(net, **window).ledger_updates.empty
 
 
+def test_a_window_may_have_the_bounds_of_the_calendar(whole: Frames, tmp_path: Path) -> None:
+    first, last = "0001-01-01", "9999-12-31T23:59:59Z"
+    online = lf.load_updates(lf.connect("sandbox", **WORLD, store=tmp_path), since=first, until=last)
+    assert_equal(every_table(online), every_table(whole))
+    net = lf.connect("sandbox", **WORLD, store=tmp_path, offline=True)
+    assert_equal(
+        every_table(lf.load_updates(net, since=first, until="2026-11-08")), every_table(whole.between(first, "2026-11-08"))
+    )
+    with pytest.raises(lf.CoverageError, match="has no update 0:10:00 after 9999-12-31"):
+        lf.load_updates(net, since=first, until=last)
+
+
 def test_what_is_pruned_is_named_as_a_gap(tmp_path: Path) -> None:
     box = Sandbox(**WORLD)
     box.ledger.prune(0.5)
