@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.keys import key_of
 from ledgerframes.engine.query import Source
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -20,8 +21,12 @@ Snapshot = Frames | pd.DataFrame
 CONTRACT_COLUMNS = tuple(ACTIVE_CONTRACTS.column_names)
 SNAPSHOT_TIMES = Relation(
     "snapshot_times",
-    "One row per time of a snapshot.",
-    "SELECT DISTINCT snapshot_time FROM active_contracts",
+    "One row per time of a snapshot: whether it has a contract twice.",
+    f"""
+    SELECT snapshot_time, count(*) > count(DISTINCT {key_of("contract_id")}) AS has_repeats
+    FROM active_contracts
+    GROUP BY snapshot_time
+    """,
     tables=("active_contracts",),
 )
 
@@ -94,12 +99,17 @@ class SnapshotTable:
 
 
 def snapshot_table(snapshot: Snapshot, argument: str, columns: Sequence[str] = CONTRACT_COLUMNS) -> SnapshotTable:
-    """Return columns of a snapshot as a table for queries, named after the argument."""
+    """Return columns of a snapshot as a table for queries, named after the argument.
+
+    Queries read the rows of Frames from their files, unless a contract is in them twice, such as in two encodings.
+    """
     name = f"{argument}_contracts"
     if isinstance(snapshot, Frames):
-        times = run(snapshot, Query("FROM snapshot_times ORDER BY 1", (SNAPSHOT_TIMES,)))["snapshot_time"]
-        _require_one_time(times, argument)
-        return SnapshotTable(times.iloc[0].to_pydatetime(), sources={name: (snapshot, "active_contracts")})
+        times = run(snapshot, Query("FROM snapshot_times ORDER BY 1", (SNAPSHOT_TIMES,)))
+        _require_one_time(times["snapshot_time"], argument)
+        if not times["has_repeats"].iloc[0]:
+            time = times["snapshot_time"].iloc[0].to_pydatetime()
+            return SnapshotTable(time, sources={name: (snapshot, "active_contracts")})
     rows = snapshot_rows(snapshot, argument, columns)
     table = pa.Table.from_pandas(rows[[*columns]], _schema(columns), preserve_index=False)
     return SnapshotTable(rows["snapshot_time"].iloc[0].to_pydatetime(), {name: table})

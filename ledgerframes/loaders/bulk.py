@@ -124,7 +124,8 @@ def load_bulk(
         If objects are truncated, damaged, too large or not as listed. The others have been committed by then, and the error's
         ``failures`` lists all failures.
     UsageError
-        If the window or a key is invalid, or the network lists no bulk objects.
+        If the window or a key is invalid, the network lists no bulk objects, or two keys or files, or one and an object of the
+        store, have the same lines in two encodings.
     CoverageError
         If the network is offline and the store does not cover the load.
     ServiceError, TransportError

@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -152,12 +152,31 @@ def parse_keys(object_keys: Iterable[str], kind: str) -> list[ObjectKey]:
     if is_one or not all(isinstance(text, str) for text in texts):
         raise UsageError(f"object_keys= must be a list of keys, got {object_keys!r}.")
     keys = sorted({_require_kind(ObjectKey.parse(unquote(text)), kind) for text in texts}, key=lambda key: key.sort_key)
+    _require_one_encoding(keys)
+    return keys
+
+
+def _require_one_encoding(keys: Iterable[ObjectKey]) -> None:
+    """Raise a UsageError if two keys name the same lines, whose rows would count twice."""
     seen: dict[object, ObjectKey] = {}
     for key in keys:
-        other = seen.setdefault((key.since, key.until, key.index), key)
-        if other is not key:
-            raise UsageError(f"{other.key} and {key.key} have the same lines in two encodings. Load one after the other.")
-    return keys
+        other = seen.setdefault(key.position, key)
+        if other.key != key.key:
+            raise UsageError(f"{other.key} and {key.key} have the same lines in two encodings. Load each into its own store.")
+
+
+def require_new_lines(keys: Iterable[ObjectKey], stored_keys: Collection[str]) -> None:
+    """Raise a UsageError for a new key whose lines are in the store in another encoding.
+
+    Queries read all objects that were named, so its rows would count twice in them.
+    """
+    by_position = {key.position: key for text in stored_keys if (key := ObjectKey.from_path(text))}
+    for key in keys:
+        other = by_position.get(key.position)
+        if other and key.key not in stored_keys:
+            raise UsageError(
+                f"{key.key} has the same lines as {other.key} in the store, in another encoding. Load it into another store."
+            )
 
 
 def _require_kind(key: ObjectKey, kind: str) -> ObjectKey:
@@ -185,6 +204,7 @@ def tasks_by_path(paths: Iterable[str | Path] | str | Path, kind: str) -> list[B
     if invalid:
         raise UsageError(f"paths= must be paths of files or directories, got {invalid[0]!r}.")
     tasks = {task.object_key: task for path in several for task in _file_tasks(Path(path), kind)}
+    _require_one_encoding(task.key for task in tasks.values() if task.key)
     return sorted(tasks.values(), key=lambda task: (False, task.key.sort_key) if task.key else (True, task.object_key))
 
 

@@ -125,6 +125,10 @@ class BulkLoader(Loader[BulkTask]):
         """Return frames of objects that have their own segments."""
         return self.frames_of(ObjectSet(frozenset(object_keys), ANY_MIGRATION, 0, 1))
 
+    def require_new_lines(self, keys: Iterable[ObjectKey]) -> None:
+        """Raise a UsageError for a new key whose lines are in the store in another encoding."""
+        bulk_listing.require_new_lines(keys, self.net.store.committed_keys(self.dataset, accept_provisional=True))
+
     def stored_objects(self, *, accept_provisional: bool = False) -> list[ObjectSet]:
         """Return the extents of the final segments of the dataset, or of all."""
         extents = [each.extent for each in self.net.store.segments(self.dataset) if each.final or accept_provisional]
@@ -259,6 +263,7 @@ class BulkKeyLoader(BulkLoader):
     def __init__(self, net: Network, options: ObjectOptions, object_keys: Iterable[str]) -> None:
         super().__init__(net, options)
         self.keys = bulk_listing.parse_keys(object_keys, options.kind)
+        self.require_new_lines(self.keys)
 
     def tasks(self) -> list[BulkTask]:
         """Return a task per missing key, with the digest that the network lists."""
@@ -295,6 +300,7 @@ class BulkFileLoader(BulkLoader):
             rows = net.store.snapshot(self.dataset).read(BULK_OBJECTS.name, ["object_key", "sha256"])
             keys = {f"sha256:{row['sha256']}": row["object_key"] for row in rows.to_pylist()}
             self._tasks = [replace(task, object_key=keys.get(task.object_key, task.object_key)) for task in self._tasks]
+        self.require_new_lines(task.key for task in self._tasks if task.key)
 
     def tasks(self) -> list[BulkTask]:
         """Return a task per file."""

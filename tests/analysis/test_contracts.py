@@ -27,6 +27,7 @@ from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.store.compact import compact
+from ledgerframes.testing import frames_of
 from ledgerframes.values.windows import Window
 
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
@@ -230,6 +231,16 @@ def test_a_contract_of_the_base_keeps_its_row_until_it_is_consumed() -> None:
     row = lf.contracts.active_at(late, END, base=base).iloc[0]
     assert (row["contract_id"], row["created_in_update_id"], row["create_arguments"]) == ("b", "u0", '"b"')
     assert row["snapshot_time"] == pd.Timestamp(END)
+
+
+def test_a_contract_that_frames_of_a_base_have_twice_counts_once() -> None:
+    early = tree_frames((-30, [("create", "a"), ("create", "b")], 3), window=Window(BEGINNING, START))
+    base = lf.contracts.active_at(early, START)
+    late = tree_frames((1, [("consume", "a"), ("create", "c")]), window=Window(START, END))
+    twice = frames_of(active_contracts=pd.concat([base, base]))
+    pd.testing.assert_frame_equal(
+        lf.contracts.active_at(late, END, base=twice), lf.contracts.active_at(late, END, base=frames_of(active_contracts=base))
+    )
 
 
 def test_nothing_gives_an_empty_table_of_the_same_shape() -> None:

@@ -12,7 +12,7 @@ import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import httpx
 import msgspec
@@ -101,7 +101,7 @@ def test_keys_that_are_not_listed_can_be_named(tmp_path: Path) -> None:
     net = connect(tmp_path)
     key = next(key for key in lf.load_bulk(net, **DAY).bulk_objects["object_key"] if "compact_json" in key)
     twin = key.replace("compact_json", "protobuf_json")
-    plain, typed = lf.load_bulk(net, object_keys=[key]), lf.load_bulk(net, object_keys=[twin])
+    plain, typed = lf.load_bulk(net, object_keys=[key]), lf.load_bulk(connect(tmp_path / "typed"), object_keys=[twin])
     assert plain.updates["update_id"].tolist() == typed.updates["update_id"].tolist()
     assert typed.bulk_objects["encoding"].tolist() == ["protobuf_json"]
     assert '"record":{"fields"' in "".join(typed.tree_events["create_arguments"].dropna())
@@ -110,10 +110,27 @@ def test_keys_that_are_not_listed_can_be_named(tmp_path: Path) -> None:
     assert lf.load_bulk(net, object_keys=[quote(key, safe="")]).updates.equals(plain.updates)
 
 
-def test_what_was_named_changes_no_range(tmp_path: Path, objects: Path, listed: dict[str, pd.DataFrame]) -> None:
-    net = connect(tmp_path)
-    lf.load_bulk(net, paths=objects)
-    key = lf.load_bulk(net, **DAY).bulk_objects["object_key"].iloc[-1]
+@pytest.mark.parametrize("encoding", ["compact_json_", ""])
+def test_the_other_encoding_of_a_stored_object_needs_another_store(tmp_path: Path, objects: Path, encoding: str) -> None:
+    net, file = connect(tmp_path / "store"), sorted(objects.glob("*compact_json*"))[0]
+    typed, other = (tmp_path / file.name.replace("compact_json_", name) for name in ("protobuf_json_", encoding))
+    for each in (typed, other):
+        each.write_bytes(file.read_bytes())
+    with pytest.raises(UsageError, match=r"same lines in two encodings\. Load each into its own store"):
+        lf.load_bulk(net, paths=[typed, other])
+    frames = lf.load_bulk(net, paths=typed)
+    with pytest.raises(UsageError, match=r"in the store, in another encoding\. Load it into another store"):
+        lf.load_bulk(net, paths=other)
+    with pytest.raises(UsageError, match="in the store, in another encoding"):
+        lf.load_bulk(net, object_keys=[unquote(other.name)])
+    assert lf.load_bulk(net, paths=typed).updates.equals(frames.updates)
+    assert lf.sql(net, "select count(*) as n from updates")["n"].tolist() == [len(frames.updates)]
+
+
+def test_what_was_named_changes_no_range(tmp_path: Path, objects: Path, listed: dict[str, pd.DataFrame], good: lf.Frames) -> None:
+    net, key = connect(tmp_path), good.bulk_objects["object_key"].iloc[-1]
+    lf.load_bulk(net, paths=[file for file in objects.iterdir() if unquote(file.name) != key])
+    lf.load_bulk(net, **DAY)
     lf.load_bulk(net, object_keys=[key.replace("compact_json", "protobuf_json")])
     frames = lf.load_bulk(net, **WHOLE)
     assert frames.updates["update_id"].is_unique

@@ -97,6 +97,11 @@ class ObjectKey:
         return None
 
     @property
+    def position(self) -> tuple[str, datetime, datetime, int]:
+        """Kind, folder and index, which objects with the same lines in two encodings share."""
+        return self.kind, self.since, self.until, self.index
+
+    @property
     def sort_key(self) -> tuple[datetime, datetime, str, str, int]:
         """Key that sorts objects by their lines.
 
