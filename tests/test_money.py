@@ -96,5 +96,8 @@ def test_prices_know_their_time_and_source():
     assert price.source == "round 7"
     assert str(price) == "60.5 USD/MB, 2026-11-08"
     assert str(lf.TrafficPrice("100", "USD/MB")) == "100 USD/MB"
+    assert str(lf.NetworkRate("1234567890123456789012345678.1234567891", "USD/coin")) == (
+        "1234567890123456789012345678.1234567891 USD/coin"
+    )
     with pytest.raises(UsageError, match="as_of="):
         lf.TrafficPrice("60", "USD/MB", as_of="a while ago")

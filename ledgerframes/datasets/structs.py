@@ -63,6 +63,20 @@ def is_empty(one_of: OneOf | None) -> bool:
     return not any(getattr(one_of, name) for name in _kinds(type(one_of))) and not (one_of.extra and _unknown_kinds(one_of))
 
 
+def require_no_kind(wrapper: Wire, json_path: str, *, update_id: str = "") -> None:
+    """Raise a DecodeError if an object without its one-of has a kind itself."""
+    unknown = _unknown_kinds(wrapper) if wrapper.extra else []
+    if unknown:
+        of_update = f" of update {update_id}" if update_id else ""
+        raise DecodeError(
+            f"An object at {json_path}{of_update} has the kind {unknown[0]!r} itself, not in a one-of. "
+            "Upgrade ledgerframes if the service is newer.",
+            json_path=json_path,
+            update_id=update_id,
+            kind=unknown[0],
+        )
+
+
 def kind_of(one_of: OneOf | None, json_path: str, *, update_id: str = "") -> tuple[str, Any]:
     """Return the field of the kind that is present, and its content.
 
@@ -101,6 +115,6 @@ def _kinds(struct: type[OneOf]) -> tuple[str, ...]:
     return tuple(name for name in struct.__struct_fields__ if name not in struct.extra_members)
 
 
-def _unknown_kinds(one_of: OneOf) -> list[str]:
+def _unknown_kinds(one_of: Wire) -> list[str]:
     """Return the unknown members that are named like kinds, with a capital letter."""
     return [name for name in msgspec.json.decode(one_of.extra, type=dict[str, msgspec.Raw]) if name[:1].isupper()]

@@ -75,7 +75,7 @@ class _Price:
 
     def __str__(self) -> str:
         time = "" if self.as_of is None else f", {self.as_of:%Y-%m-%d}"
-        return f"{self.amount.normalize():f} {self.unit}{time}"
+        return f"{self.amount.normalize(decimals.EXACT):f} {self.unit}{time}"
 
 
 class TrafficPrice(_Price):

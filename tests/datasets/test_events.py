@@ -180,6 +180,14 @@ def test_of_two_verdicts_at_one_record_time_the_first_decided_counts_and_the_oth
         assert {(row["update_id"], row["problem"]) for row in dropped} == {("1220aa", "second verdict")}
 
 
+def test_of_copies_of_an_event_the_one_with_more_parts_counts() -> None:
+    traffic = {"traffic_summary": {"total_traffic_cost": 9, "envelope_traffic_summaries": []}}
+    for items in permutations([verdict(), {**verdict(), **traffic}, {**transaction(node(0)), **verdict(), **traffic}]):
+        built = frames(*items)
+        assert built["verdicts"]["update_visible"].tolist() == [True]
+        assert (len(built["updates"]), len(built["traffic"])) == (1, 1)
+
+
 def test_equal_finalization_times_are_told_apart_by_the_result() -> None:
     for items in permutations([verdict(), verdict(verdict_result="VERDICT_RESULT_ACCEPTED")]):
         assert frames(*items)["verdicts"]["verdict_result"].tolist() == ["VERDICT_RESULT_ACCEPTED"]

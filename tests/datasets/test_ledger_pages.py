@@ -223,6 +223,18 @@ def test_a_topology_event_without_an_event_is_no_row(empty: dict[str, Any]) -> N
     assert tables["ledger_topology"][["event_index", "party"]].values.tolist() == [[1, "a"]]
 
 
+@pytest.mark.parametrize(
+    ("item", "kind"),
+    [
+        (transaction(created(0))["update"], "Transaction"),
+        (topology({"ParticipantAuthorizationAdded": {"value": {"partyId": "a", "participantId": "p"}}}), "ParticipantAuthor"),
+    ],
+)
+def test_a_kind_without_the_level_around_it_is_no_empty_item(item: dict[str, Any], kind: str) -> None:
+    with pytest.raises(DecodeError, match=f"has the kind '{kind}.* itself, not in a one-of"):
+        frames(page(item))
+
+
 OTHER = {"beside": {"value": {"deep": 1}}}
 
 

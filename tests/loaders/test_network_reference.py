@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pandas as pd
 import pytest
 
@@ -16,13 +18,16 @@ import ledgerframes as lf
 from ledgerframes.api.history_snapshots import HostChangedError
 from ledgerframes.api.transport import in_process
 from ledgerframes.datasets import TABLES
+from ledgerframes.datasets.reference.build import name_rules_table
+from ledgerframes.datasets.reference.network_build import mining_round_table
 from ledgerframes.datasets.reference.network_schema import NETWORK_TABLES
+from ledgerframes.datasets.reference.wire import Contract, MiningRounds
 from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, ServiceError, UsageError
 from ledgerframes.sandbox import Sandbox
 
 WORLD: dict[str, Any] = {"events": 600, "days": 1}
 NAMES = [table.name for table in NETWORK_TABLES]
-TIME = "2026-11-08T01:00:00Z"
+TIME, NOW = "2026-11-08T01:00:00Z", datetime(2026, 11, 8, 1, tzinfo=UTC)
 CONTRACT = {"template_id": "p:M:E", "contract_id": "00", "payload": {}, "created_event_blob": "AA==", "created_at": TIME}
 STATE = {"contract": CONTRACT, "domain_id": "d"}
 RULES = {
@@ -327,3 +332,25 @@ def test_another_host_does_not_continue_the_licenses(tmp_path: Path, second: Any
     answer: Callable[[httpx.Request], Any] = lambda _: pages.pop(0)  # noqa: E731
     with pytest.raises(HostChangedError, match=rf"two\.invalid {verb} a listing of one\.invalid"):
         load("validator_licenses", answering(tmp_path, {"/v0/admin/validator/licenses": answer}, "one", "two"))
+
+
+def contract_of(payload: dict[str, Any]) -> Contract:
+    return Contract("p:M:E", "00", msgspec.Raw(json.dumps(payload).encode()), TIME)
+
+
+def test_a_round_number_with_a_fraction_is_refused() -> None:
+    rounds = MiningRounds({}, {})
+    closed = [contract_of({"round": {"number": number}}) for number in (7, "8")]
+    assert mining_round_table(rounds, closed, NOW)["round_number"].to_pylist() == [7, 8]
+    with pytest.raises(DecodeError, match=r"7\.5"):
+        mining_round_table(rounds, [contract_of({"round": {"number": 7.5}})], NOW)
+
+
+def test_a_duration_may_have_all_digits_of_64_bits() -> None:
+    def durations(microseconds: int) -> list[Any]:
+        rules = contract_of({"config": {"renewalDuration": {"microseconds": str(microseconds)}}})
+        return list(name_rules_table(rules, None, NOW, cache_hit=False)["renewal_duration"].to_pylist())
+
+    assert durations(2**63 - 1) == [2**63 - 1]
+    with pytest.raises(DecodeError, match="larger than the API allows"):
+        durations(2**63)

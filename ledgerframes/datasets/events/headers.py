@@ -26,6 +26,7 @@ class EventHeader(msgspec.Struct, gc=False):
     record_time: str
     update_id: str
     has_update: bool
+    has_traffic: bool
     decided_at: str | None
     decision: str | None
     extra: msgspec.Raw
@@ -39,7 +40,16 @@ def headers_of(items: Sequence[Event]) -> list[EventHeader]:
     DecodeError
         If an item has neither update nor verdict or contradicts itself.
     """
-    return [EventHeader(*header_of(item), item.update is not None, *_decision(item.verdict), _extra_of(item)) for item in items]
+    return [
+        EventHeader(
+            *header_of(item),
+            item.update is not None,
+            item.traffic_summary is not None,
+            *_decision(item.verdict),
+            _extra_of(item),
+        )
+        for item in items
+    ]
 
 
 def _decision(verdict: Verdict | None) -> tuple[str | None, str | None]:
@@ -94,14 +104,17 @@ def _take(columns: Columns, rows: Indices) -> Columns:
 def _order(position: Columns, headers: StructColumns[EventHeader]) -> Indices | None:
     """Return the rows in table order, each position once, or None if they are in that order.
 
-    Of events with one id and one record time, the first that was decided counts (docs/facts.md#second-verdicts).
+    Of events with one id and one record time, the first that was decided counts (docs/facts.md#second-verdicts). Of copies of
+    one event, that with an update counts, and then that with traffic.
     """
     migration_ids, record_times = position["migration_id"].to_numpy(), position["record_time"].cast(INTEGER).to_numpy()
     if _is_ascending(migration_ids, record_times):
         return None
     decided_at = parse_timestamps(headers.to_array("decided_at"), "finalization_time")
     keys = {**position, "decided_at": decided_at, "decision": headers.to_array("decision")}
-    order = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys]).to_numpy().astype(np.int64)
+    parts = {name: headers.to_array(name) for name in ("has_update", "has_traffic")}
+    by = [*((name, "ascending") for name in keys), *((name, "descending") for name in parts)]
+    order = pc.sort_indices(pa.table(keys | parts), by).to_numpy().astype(np.int64)
     ids = position["update_id"].take(pa.array(order))
     repeats = (np.diff(migration_ids[order]) == 0) & (np.diff(record_times[order]) == 0)
     repeats &= pc.equal(ids[1:], ids[:-1]).to_numpy(zero_copy_only=False)

@@ -241,9 +241,9 @@ VERDICTS = Table(
             "docs/facts.md#submitting-parties-null",
             missing="if they are not sent",
         ),
-        Column("mediator_group", SMALL, "Mediator group that decided."),
-        Column("view_count", SMALL, "Number of views of the request.", unit="views"),
-        Column("root_views", SMALLS, "View ids of the root views."),
+        Column("mediator_group", SMALL, "Mediator group that decided, 0 if it is not sent."),
+        Column("view_count", SMALL, "Number of views of the request, 0 if they are not sent.", unit="views"),
+        Column("root_views", SMALLS, "View ids of the root views, empty if they are not sent."),
         Column(
             "update_visible",
             FLAG,
@@ -273,9 +273,9 @@ VIEWS = Table(
         *HEADER,
         Column("view_id", SMALL, "Index of the view in its request, from 0."),
         Column("parent_view_id", SMALL, "View that has this one as a sub-view.", missing="if the view is a root"),
-        Column("informees", TEXTS, "Parties that are informed of the view."),
-        Column("quorum_count", SMALL, "Number of quorums that must confirm the view.", unit="quorums"),
-        Column("sub_views", SMALLS, "View ids of the direct sub-views."),
+        Column("informees", TEXTS, "Parties that are informed of the view, empty if they are not sent."),
+        Column("quorum_count", SMALL, "Number of quorums that must confirm the view, 0 if they are not sent.", unit="quorums"),
+        Column("sub_views", SMALLS, "View ids of the direct sub-views, empty if they are not sent."),
         Column("view_hash", TEXT, "Hash of the view. Services have sent an empty text so far.", "docs/facts.md#view-hash-empty"),
         unknown_members("view"),
     ),
@@ -308,7 +308,7 @@ TRAFFIC = Table(
     columns=(
         *HEADER,
         Column("total_traffic_cost", INTEGER, "Traffic cost of the request, paid by the submitting participant.", unit="bytes"),
-        Column("envelope_count", SMALL, "Number of envelopes of the request.", unit="envelopes"),
+        Column("envelope_count", SMALL, "Number of envelopes of the request, 0 if they are not sent.", unit="envelopes"),
         unknown_members("traffic summary"),
     ),
 )
@@ -324,7 +324,9 @@ ENVELOPES = Table(
         *HEADER,
         Column("envelope_index", SMALL, "Index of the envelope in its request, from 0.", former_names=("envelope",)),
         Column("traffic_cost", INTEGER, "Traffic cost of the envelope.", unit="bytes"),
-        Column("view_ids", SMALLS, "View ids in the envelope, empty for mediator and root-hash messages."),
+        Column(
+            "view_ids", SMALLS, "View ids in the envelope, empty for mediator and root-hash messages, and if they are not sent."
+        ),
         unknown_members("envelope"),
     ),
 )

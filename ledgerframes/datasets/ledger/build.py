@@ -30,7 +30,7 @@ from ledgerframes.datasets.ledger.wire import (
     UpdatesPage,
 )
 from ledgerframes.datasets.schema import Table
-from ledgerframes.datasets.structs import Wire, is_empty, kind_of
+from ledgerframes.datasets.structs import Wire, is_empty, kind_of, require_no_kind
 from ledgerframes.errors import DecodeError
 
 EMPTY = "empty"  # kind of an event without content, and also of an absent event, because the member is optional
@@ -77,6 +77,7 @@ def members_without_row(page: UpdatesPage) -> dict[str, str]:
 def _update_of(item: UpdateItem) -> Update | None:
     """Return the update in an item, or None for a checkpoint and an empty item."""
     if is_empty(item.update):
+        require_no_kind(item, "$.updates[...]")
         return None
     kind, update = kind_of(item.update, "$.updates[...].update")
     return None if kind == "checkpoint" else update
@@ -125,10 +126,11 @@ class _Updates:
 
 def _content(event: LedgerEvent | LedgerReassignmentEvent | TopologyEvent, update: Update) -> tuple[str, Any]:
     """Return the kind of an event, and its content."""
+    if isinstance(event, TopologyEvent) and is_empty(event.event):
+        require_no_kind(event, "$..events[...]", update_id=update.update_id)
+        return EMPTY, None
     if isinstance(event, TopologyEvent):
-        return (
-            (EMPTY, None) if is_empty(event.event) else kind_of(event.event, "$..events[...].event", update_id=update.update_id)
-        )
+        return kind_of(event.event, "$..events[...].event", update_id=update.update_id)
     return kind_of(event, "$..events[...]", update_id=update.update_id)
 
 

@@ -49,7 +49,7 @@ CREATED_COLUMNS = (
         TEXT,
         "Package that represents the contract.",
         "docs/facts.md#members-absent-before-3-4",
-        missing="if the ledger is older than 3.4",
+        missing="if the row is not a create, or the ledger is older than 3.4",
     ),
 )
 WITNESS_PARTIES = Column(
@@ -154,7 +154,7 @@ LEDGER_EVENTS = Table(
             FLAG,
             "Whether the event changes the active contracts.",
             "docs/facts.md#members-absent-before-3-4",
-            missing="if the ledger is older than 3.4",
+            missing="if it is not sent, as for an archival, or by a ledger older than 3.4",
         ),
         history.unknown_members("event"),
     ),

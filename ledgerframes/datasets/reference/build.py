@@ -95,4 +95,4 @@ def _microseconds(payload: dict[str, Any], member: str) -> int | None:
     """Return a duration in the form of the contract language."""
     duration = payload.get(member)
     text = str(duration.get("microseconds", "")) if isinstance(duration, dict) else ""
-    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else None
+    return int(text) if re.fullmatch(r"-?\d{1,19}", text) else None

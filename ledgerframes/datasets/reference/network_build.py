@@ -49,7 +49,7 @@ def mining_round_table(rounds: MiningRounds, closed: Sequence[Contract], observe
         contracts,
         observed_at,
         round_state=[state for state, count in counts.items() for _ in range(count)],
-        round_number=[None if number is None else int(number) for number in numbers],
+        round_number=[None if number is None else int(str(number)) for number in numbers],
         opens_at=parse_timestamps(texts_of(payloads, "opensAt"), "opensAt"),
         domain_id=[*(state.domain_id for state in states), *(None for _ in closed)],
         extra=encode_extras(contracts, round=[*states, *(None for _ in closed)]),
