@@ -54,6 +54,7 @@ UNKNOWN_TABLE = re.compile(r'Table with name "?([\w.]+)"? does not exist')
 NOT_A_NAME = re.compile(r"""("\w+")|"(?:[^"]|"")*"|'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 NAME = re.compile(r'(?:"?\b(\w+)\b"?\s*\.\s*)?"?\b(\w+)\b"?(?!\s*\.)')
 UNREADABLE = re.compile("[\0\ud800-\udfff]")  # the end of a text in C, and characters that UTF-8 cannot encode
+SETTING_ADVICE = re.compile(r",? or SET \w+ ?=.*", re.DOTALL)  # of DuckDB, but a query cannot change a setting
 BARE_OFFSET = re.compile(r'(?<!")\boffset\b(?!")', re.IGNORECASE)
 
 
@@ -203,7 +204,10 @@ class _Views:
             dataset = choose_dataset(store, table, snapshots)
             self._connection.execute(f'CREATE VIEW "{table.name}" AS FROM "{dataset.name}"."{table.name}"')
         for relation in self._relations:
-            self._connection.execute(f'CREATE VIEW "{relation.name}" AS {dedent(relation.query)}')
+            if relation.name in RELATIONS:
+                parts = [each.definition for each in in_order([relation]) if each.name not in RELATIONS]
+                head = f"WITH {', '.join(parts)}\n" if parts else ""
+                self._connection.execute(f'CREATE VIEW "{relation.name}" AS {head}{dedent(relation.query)}')
 
     def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
         time_window = self._window if "record_time" in table.column_names else None
@@ -250,6 +254,7 @@ def _query_error(query: str, error: Exception) -> UsageError:
     elif "Parser Error" in reason and BARE_OFFSET.search(_without_texts(query)):
         step = 'Write the column offset in quotes: "offset".'
     else:
+        reason = SETTING_ADVICE.sub("", reason)
         is_about_columns = reason.startswith("Binder Error")
         step = "Change the query" + (", or run `describe TABLE` to see the columns of a table." if is_about_columns else ".")
     return UsageError(f"{' '.join(reason.split())} (DuckDB). {step}")

@@ -29,10 +29,11 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.datasets.population import Population
 from ledgerframes.datasets.schema import SMALL
-from ledgerframes.errors import UsageError
+from ledgerframes.errors import DecodeError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.network import Network, connect
-from ledgerframes.values.windows import Window
+from ledgerframes.values.decimals import is_integer
+from ledgerframes.values.windows import Window, instant
 
 __all__ = ["START", "SampleTable", "frames_of", "small_network", "table"]
 
@@ -94,7 +95,7 @@ class SampleTable:
         Raises
         ------
         UsageError
-            If a column is unknown, its list has another length, or a value is not of its type.
+            If a column is unknown, its list has another length, or a value is not of its type or missing where none can be.
 
         Examples
         --------
@@ -107,12 +108,12 @@ class SampleTable:
     def sample_arrow(self, rows: int | Sequence[int], /, **columns: Values) -> pa.Table:
         """Return the rows of :meth:`sample` as an Arrow table."""
         self.spec.select(list(columns))
-        numbers = list(range(rows)) if isinstance(rows, int) else list(rows)
+        numbers = _row_numbers(rows)
         arrays = {
             column.name: _array(column, numbers, columns.get(column.name, functools.partial(_sampled, self.spec, column)))
             for column in self.spec.columns
         }
-        return self.spec.from_arrays(arrays)
+        return _from_arrays(self.spec, arrays)
 
     def fill(self, rows: Iterable[Mapping[str, object]]) -> pa.Table:
         """Return rows for which only some columns are given.
@@ -130,7 +131,7 @@ class SampleTable:
         Raises
         ------
         UsageError
-            If a column is unknown.
+            If a column is unknown, or a value is not of its type or missing where none can be.
 
         Examples
         --------
@@ -152,7 +153,7 @@ class SampleTable:
             )
             for column in self.spec.columns
         }
-        return self.spec.from_arrays(columns)
+        return _from_arrays(self.spec, columns)
 
 
 def table(name: str) -> SampleTable:
@@ -198,7 +199,7 @@ def frames_of(
     Raises
     ------
     UsageError
-        If a table or column is unknown.
+        If a table or column is unknown, or a value is not of its type or missing where none can be.
     """
     arrow = {name: _to_arrow(table(name), rows) for name, rows in tables.items()}
     if coverage is None and window is not None:
@@ -237,6 +238,25 @@ def small_network(store: str | os.PathLike[str], *, events: int = 400, days: int
 # -- values ---------------------------------------------------------------------------------------------------------
 
 
+def _row_numbers(rows: object) -> list[int]:
+    """Return the numbers of the rows of a sample, of which the first is 0 by default."""
+    if is_integer(rows):
+        return list(range(rows))
+    numbers = list(rows) if isinstance(rows, Iterable) else []
+    integers = [int(number) for number in numbers if is_integer(number)]
+    if not isinstance(rows, Iterable) or len(integers) < len(numbers):
+        raise UsageError(f"rows must be a number of rows, or a list of their numbers, got {rows!r}.")
+    return integers
+
+
+def _from_arrays(spec: Table, arrays: Mapping[str, pa.Array]) -> pa.Table:
+    """Return a table of columns, or raise a UsageError for a value that cannot be missing."""
+    try:
+        return spec.from_arrays(arrays)
+    except DecodeError as error:
+        raise UsageError(f"{error.column}= of table {spec.name} cannot be missing. Pass a value for each row.") from error
+
+
 def _array(column: Column, numbers: list[int], values: Any) -> pa.Array:
     """Return a column of one value, a value for each row, or a function of the row's number."""
     if callable(values):
@@ -251,6 +271,9 @@ def _array(column: Column, numbers: list[int], values: Any) -> pa.Array:
 def _to_array(column: Column, values: Any) -> pa.Array:
     """Return values as those of a column, or raise a UsageError."""
     is_whole = pa.types.is_integer(column.value_type)
+    for value in values if pa.types.is_timestamp(column.type) else ():
+        if isinstance(value, datetime) and value == value:  # NaT is a datetime that does not equal itself
+            instant(value, column.name)  # refuses local times and nanoseconds, which Arrow would read as UTC and cut off
     try:
         if is_whole and (broken := [each for each in values if isinstance(each, float) and each % 1 > 0]):
             raise TypeError(f"{broken[0]} is no integer")  # which Arrow would cut off
@@ -305,7 +328,7 @@ def _to_arrow(sample: SampleTable, rows: Rows) -> pa.Table:
     if not isinstance(rows, pd.DataFrame | pa.Table):
         return sample.fill(rows)
     names = sample.spec.select(list(rows.columns if isinstance(rows, pd.DataFrame) else rows.column_names))
-    return sample.spec.from_arrays({name: _converted(rows[name], sample.spec[name]) for name in names})
+    return _from_arrays(sample.spec, {name: _converted(rows[name], sample.spec[name]) for name in names})
 
 
 def _converted(values: pd.Series[Any] | pa.ChunkedArray, column: Column) -> pa.Array:
@@ -314,6 +337,13 @@ def _converted(values: pd.Series[Any] | pa.ChunkedArray, column: Column) -> pa.A
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
+    has_values = array.null_count < len(array)
+    if has_values and pa.types.is_floating(array.type) and pa.types.is_decimal(column.type):
+        raise UsageError(
+            f"{column.name}= must be values of type {column.value_type}, got floats. Pass Decimals, which are exact."
+        )
+    if has_values and pa.types.is_timestamp(array.type) and array.type.tz is None and pa.types.is_timestamp(column.type):
+        raise UsageError(f"{column.name}= has times without a time zone. Pass times in UTC, such as with .dt.tz_localize('UTC').")
     try:
         return array.cast(column.value_type)
     except pa.ArrowException as error:

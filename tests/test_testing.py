@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -54,6 +55,12 @@ def test_columns_may_be_one_value_a_list_or_a_function() -> None:
 def test_rows_follow_from_their_numbers() -> None:
     traffic = testing.table("traffic")
     assert traffic.sample_arrow([3, 1]).equals(traffic.sample_arrow(4).take(pa.array([3, 1])))
+
+
+def test_numbers_of_rows_may_be_those_of_numpy() -> None:
+    traffic = testing.table("traffic")
+    assert traffic.sample_arrow(np.int64(2)).equals(traffic.sample_arrow(np.arange(2)))
+    assert traffic.sample_arrow(2).equals(traffic.sample_arrow(np.arange(2)))
 
 
 def test_rows_that_are_written_out_are_filled() -> None:
@@ -137,11 +144,31 @@ def test_unknown_names_are_usage_errors(wrong, reason) -> None:  # type: ignore[
         ),
         (lambda: testing.table("traffic").fill({"update_id": "a"}), "rows of traffic must be a list of mappings"),
         (lambda: testing.frames_of(traffic=costs([1.5])), "total_traffic_cost= must be values of type int64"),
+        (lambda: testing.frames_of(price_votes=prices([0.1])), "price= must be values of type decimal.*, got floats"),
+        (lambda: testing.frames_of(traffic=traffic_at(LOCAL)), "record_time= has times without a time zone"),
+        (lambda: testing.frames_of(traffic=traffic_at(NANOSECOND)), "record_time= must be values of type timestamp"),
+        (lambda: testing.frames_of(traffic=[{"record_time": LOCAL}]), "record_time=2026-11-08T00:00:00 has no time zone"),
+        (lambda: testing.table("traffic").sample(1, record_time=NANOSECOND), "has nanoseconds"),
+        (lambda: testing.table("traffic").sample(2, total_traffic_cost=None), "total_traffic_cost= .* cannot be missing"),
+        (lambda: testing.table("traffic").fill([{"total_traffic_cost": None}]), "total_traffic_cost= .* cannot be missing"),
+        (lambda: testing.table("traffic").sample(2.0), "rows must be a number of rows, or a list of their numbers, got 2.0"),
+        (lambda: testing.table("traffic").sample("ab"), "rows must be a number of rows"),
     ],
 )
 def test_a_value_of_another_type_is_refused(make: Callable[[], object], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         make()
+
+
+LOCAL, NANOSECOND = pd.Timestamp("2026-11-08"), pd.Timestamp("2026-11-08T00:00:00.000000001Z")
+
+
+def prices(values: list[float]) -> pd.DataFrame:
+    return testing.table("price_votes").sample(len(values)).assign(price=values)
+
+
+def traffic_at(time: pd.Timestamp) -> pd.DataFrame:
+    return testing.table("traffic").sample(1).assign(record_time=pd.Series([time]))
 
 
 def costs(values: list[float]) -> pd.DataFrame:

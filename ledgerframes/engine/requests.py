@@ -242,8 +242,9 @@ CONFIRMERS_BY_VIEW = Relation(
     "confirmers_by_view",
     "One row per view with a quorum: how many different parties can confirm it.",
     """
-    SELECT update_id, view_id, count(*) AS confirmers
-    FROM (SELECT DISTINCT update_id, view_id, unnest(parties) AS party FROM quorums)
+    -- A view whose quorums have no parties has the count 0.
+    SELECT update_id, view_id, count(party) AS confirmers
+    FROM (SELECT DISTINCT update_id, view_id, unnest(coalesce(nullif(parties, []), [NULL])) AS party FROM quorums)
     GROUP BY ALL
     """,
     tables=("quorums",),

@@ -6,7 +6,6 @@ from ledgerframes.engine.relation import Relation
 from ledgerframes.engine.requests import (
     CONFIRMERS,
     CONFIRMERS_BY_VIEW,
-    COSTS_OF_VIEWS,
     DECISIONS,
     ENVELOPES_BY_REQUEST,
     ENVELOPES_BY_VIEW,
@@ -28,7 +27,6 @@ RELATIONS: dict[str, Relation] = {
         REQUESTS_BY_PARTY,
         REQUESTS_BY_TEMPLATE,
         REQUESTS_BY_VIEW,
-        COSTS_OF_VIEWS,
         ROOT_NODES,
         ENVELOPES_BY_REQUEST,
         ENVELOPES_BY_VIEW,

@@ -212,9 +212,8 @@ def total(values: pd.Series) -> int | Decimal | None:
     if not isinstance(values, pd.Series):
         raise UsageError(f"values must be a Series of integers or amounts, got {type(values).__name__}. Pass a column.")
     if pd.api.types.is_integer_dtype(values.dtype):
-        integers = values.dropna().to_numpy("int64")
-        high, low = integers >> LOW_BITS, integers & (2**LOW_BITS - 1)
-        return (int(high.sum()) << LOW_BITS) + int(low.sum()) if len(integers) else None
+        high, low = _halves(values.dropna())
+        return (int(high.sum()) << LOW_BITS) + int(low.sum()) if len(high) else None
     amounts = [number for number in _numbers(values) if number is not None]
     with localcontext(EXACT):
         return sum(amounts, Decimal(0)) if amounts else None
@@ -251,10 +250,10 @@ def sum_groups(values: pd.Series, codes: Integers, groups: int, *, name: str = "
     [3, <NA>, 4]
     """
     is_known = values.notna().to_numpy(dtype=bool)
-    numbers, owners = values[is_known].to_numpy("int64"), np.asarray(codes)[is_known]
+    owners = np.asarray(codes)[is_known]
     high, low = (np.zeros(groups, dtype=np.int64) for _ in range(2))
-    np.add.at(high, owners, numbers >> LOW_BITS)
-    np.add.at(low, owners, numbers & (2**LOW_BITS - 1))
+    for sums_of_halves, halves in zip((high, low), _halves(values[is_known]), strict=True):
+        np.add.at(sums_of_halves, owners, halves)
     high += low >> LOW_BITS
     low &= 2**LOW_BITS - 1
     limit = 2 ** (63 - LOW_BITS)
@@ -262,6 +261,15 @@ def sum_groups(values: pd.Series, codes: Integers, groups: int, *, name: str = "
         raise too_large_error(name)
     sums = pd.Series(pd.array((high << LOW_BITS) + low, dtype="Int64"))
     return sums.mask(np.bincount(owners, minlength=groups) == 0)
+
+
+def _halves(values: pd.Series) -> tuple[Integers, Integers]:
+    """Return the upper and the lower 32 bits of signed or unsigned integers.
+
+    A sum of either fits 64 bits.
+    """
+    integers = values.to_numpy("uint64" if pd.api.types.is_unsigned_integer_dtype(values.dtype) else "int64")
+    return (integers >> LOW_BITS).astype(np.int64), (integers & (2**LOW_BITS - 1)).astype(np.int64)
 
 
 # -- numbers --------------------------------------------------------------------------------------------------------
@@ -308,7 +316,13 @@ def _apply(
 
 def _numbers(values: pd.Series) -> list[Decimal | None]:
     """Return amounts or integers as decimals."""
-    array = pa.array(values.astype("Int64") if pd.api.types.is_integer_dtype(values.dtype) else values)
+    try:
+        array = pa.array(values)
+    except (TypeError, ValueError, OverflowError) as error:  # for a column of Python objects
+        raise UsageError(
+            f"values= must be finite amounts, or integers of at most 64 bits, got others in dtype {values.dtype}. "
+            "Convert larger integers to Decimal."
+        ) from error
     if not (pa.types.is_integer(array.type) or pa.types.is_decimal(array.type) or pa.types.is_null(array.type)):
         raise UsageError(f"values= must be amounts or integers, got dtype {values.dtype}.")
     return [None if number is None else Decimal(number) for number in array.to_pylist()]

@@ -26,7 +26,7 @@ def votes(*prices, ages=None, at=NOON, svs=None):
             "sv": svs[number] if svs else f"sv-{number}",
             "dso": "dso",
             "price": None if price is None else Decimal(price),
-            "last_updated_at": at - pd.Timedelta(days=ages[number] if ages else 1),
+            "last_updated_at": (at - pd.Timedelta(days=ages[number] if ages else 1)).floor("us"),
         }
         for number, price in enumerate(prices)
     ]

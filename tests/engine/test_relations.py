@@ -7,16 +7,20 @@ import json
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
 import ledgerframes
+import ledgerframes as lf
+from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
-from ledgerframes.engine import Query, Relation
+from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.relation import Parameter, in_order, parameters_of
-from ledgerframes.engine.requests import PARTY_LABELS, REQUESTS, REQUESTS_BY_LABEL
+from ledgerframes.engine.requests import CONFIRMERS_BY_VIEW, PARTY_LABELS, REQUESTS, REQUESTS_BY_LABEL
+from ledgerframes.engine.views import RELATIONS
 
 
 def all_relations() -> dict[tuple[str, str], Relation]:
@@ -74,6 +78,21 @@ def test_a_relation_declares_what_it_reads(parse: Any) -> None:
     }
     assert len(declared) > 150
     assert {key: names_in(parse(each.query)) for key, each in relations.items()} == declared
+
+
+def test_every_view_of_sql_can_be_selected_whole(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    frames = lf.load_events(net, during="2026-11-08")
+    rows = {name: lf.sql(net, f"select * from {name}") for name in RELATIONS}
+    assert {name for name, each in rows.items() if each.empty or "update_id" not in each} == set()
+    assert len(rows["requests_by_view"]) == len(frames.views)
+
+
+def test_a_view_whose_quorums_have_no_parties_has_no_confirmers() -> None:
+    head = {"update_id": "a", "quorum_index": 0}
+    quorums = [{**head, "view_id": 0, "parties": []}, {**head, "view_id": 1, "parties": ["x", "y"]}]
+    rows = run(testing.frames_of(quorums=quorums), Query("FROM confirmers_by_view ORDER BY view_id", (CONFIRMERS_BY_VIEW,)))
+    assert rows[["view_id", "confirmers"]].values.tolist() == [[0, 0], [1, 2]]
 
 
 def test_two_relations_of_one_name_are_refused() -> None:

@@ -70,6 +70,25 @@ def test_totals_of_integers_beyond_64_bits(values: list[int]) -> None:
             sum_groups(pd.Series(values), np.zeros(len(values), dtype=np.int64), 1, name="bytes")
 
 
+@pytest.mark.parametrize("dtype", ["uint64", "UInt64", "uint64[pyarrow]"])
+def test_unsigned_integers_keep_their_value(dtype: str) -> None:
+    values = pd.Series([2**64 - 1, 1], dtype=dtype)
+    assert lf.decimals.total(values) == 2**64
+    assert lf.decimals.multiply(values, 2).tolist() == [Decimal(2**65 - 2), Decimal(2)]
+    assert lf.decimals.cumsum(values.iloc[1:]).tolist() == [1]
+    with pytest.raises(lf.UsageError, match="cost exceeds 64 bits"):
+        lf.decimals.cumsum(values, name="cost")
+    with pytest.raises(lf.UsageError, match="cost exceeds 64 bits"):
+        sum_groups(values, np.array([0, 1]), 2, name="cost")
+
+
+@pytest.mark.parametrize("value", [2**64, True, Decimal("Infinity"), Decimal(10) ** 80, "1"])
+def test_objects_beyond_amounts_and_integers_are_refused(value: object) -> None:
+    for function in (lf.decimals.total, lf.decimals.cumsum, lambda values: lf.decimals.multiply(values, 1)):
+        with pytest.raises(lf.UsageError, match=r"values= must be (finite )?amounts"):
+            function(pd.Series([value, 1], dtype=object))
+
+
 @pytest.mark.parametrize(
     ("rounding", "product"),
     [("HE10", "0.0000000002"), ("HU10", "0.0000000003"), ("D10", "0.0000000002"), ("U10", "0.0000000003")],

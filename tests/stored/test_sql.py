@@ -391,6 +391,7 @@ def test_frames_in_place_of_a_network_are_named(frames: lf.Frames) -> None:
             ("select cost from traffic", '"cost" not found'),
             ("select * from completions", "Choose from "),
             ("select 1/'x'", "Conversion Error|Binder Error"),
+            ("select 5 // 0", r"Use TRY\(\.\.\.\) to return NULL for this expression \(DuckDB\)\. Change the query\.$"),
             ("", "single read-only SELECT"),
             (None, "query= must be text that DuckDB can read, got None"),
             ("select '\ud800'", "query= must be text that DuckDB can read"),
