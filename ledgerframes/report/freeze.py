@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.datasets.registry import BULK_ACS, CONTRACTS, EVENTS, Dataset
+from ledgerframes.datasets.registry import BULK_ACS, CONTRACTS, DATASETS, EVENTS, REWARD_ACCOUNTING, Dataset
 from ledgerframes.installation import installed_version
 from ledgerframes.network import Network
 from ledgerframes.report.loads import history_window
@@ -58,9 +58,22 @@ class FrozenInputs:
             "version": installed_version(),
             "history": digest_of(self.history) if self.history else "",
             "events": self._describe(EVENTS),
+            "data": self.data_digest(),
             "contracts": self._describe_contracts() if self.report.needs_state else [],
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def data_digest(self) -> str:
+        """Return a digest of all rows that the report can read.
+
+        A user's notebook can read all that the store has.
+        """
+        store, events = self.net.store, Window(self._start, self.window.until)
+        datasets = list(DATASETS.values()) if self.report.is_own else []
+        datasets += [BULK_ACS, CONTRACTS] if self.report.needs_state else []
+        datasets += [REWARD_ACCOUNTING] if self.report.has_rewards else []
+        digests = [store.snapshot(EVENTS, events).digest, *(store.snapshot(each).digest for each in datasets)]
+        return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
 
     def _describe_contracts(self) -> list[object]:
         """Return what decides the state of the network without its whole history."""

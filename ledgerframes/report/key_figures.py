@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, time
 from fractions import Fraction
 from typing import Literal
 
@@ -20,7 +21,7 @@ from ledgerframes.report.own_figures import balance_left, own_cost
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.run_content import DayRows, DayTotals
 from ledgerframes.report.summary.periods import MIN_FINAL_SHARE, Periods, Rewards
-from ledgerframes.report.summary.texts import signed_percent
+from ledgerframes.report.summary.texts import signed_percent, signed_points
 from ledgerframes.report.summary.traffic import is_same_coverage
 from ledgerframes.report.summary.verdicts import design_effect, microseconds_of
 from ledgerframes.report.units import BYTES, COIN, MICROSECONDS, bytes_text
@@ -54,16 +55,16 @@ def measure_key_figures(
     waste["is_clear"] = bool(waste["change"]) and is_clear_waste(earlier, days)
     rewards = _rewards(periods, prices, earlier, days) if "activity" in subjects else None
     if "activity" in subjects and "traffic" not in subjects:
-        weight = _weight(periods)
-        return [weight, rewards, cost, rejections] if rewards else [weight, cost, rejections, _latency(periods, earlier)]
+        weight, latency = _weight(periods, earlier, days), None if rewards else _latency(periods, earlier, days)
+        return [each for each in (weight, rewards, cost, rejections, latency) if each]
     if "verdicts" in subjects and "traffic" not in subjects:
-        return [rejections, _latency(periods, earlier), waste, cost]
+        return [rejections, _latency(periods, earlier, days), waste, cost]
     balance = balance_left(periods) if subjects and subjects[0] == "balance" else None
     if periods.participant:
         waste, rejections = (_of_all(each) for each in (waste, rejections))
     if balance:
         return [balance, cost, waste, rejections]
-    latency = _latency(periods, earlier)
+    latency = _latency(periods, earlier, days)
     if periods.participant:
         latency = _of_all(latency)
     return [cost, rejections, latency, rewards] if rewards else [cost, waste, rejections, latency]
@@ -100,9 +101,9 @@ def _waste(after: Headline, before: Headline | None, prices: Prices) -> KeyFigur
         return new_figure(WASTED, printing.MISSING, "no cost of a decided request is known")
     change = ""
     if before is not None and before["wasted_share"] is not None:
-        change = printing.points(share - before["wasted_share"])
+        change = signed_points(share - before["wasted_share"])
     note = " · ".join(filter(None, [prices.of_bytes(int(wasted)), f"{bytes_text(int(wasted))} known"]))
-    return new_figure(WASTED, printing.share(share), note, _with_sign(change))
+    return new_figure(WASTED, printing.share(share), note, change)
 
 
 def _rejections(periods: Periods, after: Headline, before: Headline | None) -> KeyFigure:
@@ -117,12 +118,12 @@ def _rejections(periods: Periods, after: Headline, before: Headline | None) -> K
         return new_figure(REJECTED, value, note)
     counts = (int(before["rejected"] or 0), decided_before), (rejected, decided)
     difference, low, high = (float(each) for each in difference_of_rates(*counts, design_effect=design_effect(periods)))
-    return new_figure(REJECTED, value, note, _with_sign(printing.points(difference)), is_clear=low > 0 or high < 0)
+    return new_figure(REJECTED, value, note, signed_points(difference), is_clear=low > 0 or high < 0)
 
 
-def _latency(periods: Periods, earlier: DayRows) -> KeyFigure:
+def _latency(periods: Periods, earlier: DayRows, days: DayRows) -> KeyFigure:
     """Return the median latency with its days, which takes a query over all weeks."""
-    return {**_median(periods), "before": _medians_before(periods, earlier), "days": _medians(periods.after)}
+    return {**_median(periods), "before": _medians(_past(periods), earlier), "days": _medians(periods.after, days)}
 
 
 def _median(periods: Periods) -> KeyFigure:
@@ -138,18 +139,18 @@ def _median(periods: Periods) -> KeyFigure:
     return figure
 
 
-def _weight(periods: Periods) -> KeyFigure:
+def _weight(periods: Periods, earlier: DayRows, days: DayRows) -> KeyFigure:
     weights = activity.weights(periods.after, every=None)["weight"].dropna()
     if weights.empty:
         return new_figure(WEIGHT, printing.MISSING, "no activity record", unit=BYTES)
     total, change = int(weights.sum()), ""
     if periods.before is not None and not periods.obstacle:
-        earlier = int(activity.weights(periods.before, every=None)["weight"].sum())
-        change = signed_percent(total - earlier, earlier) if earlier else ""
+        total_before = int(activity.weights(periods.before, every=None)["weight"].sum())
+        change = signed_percent(total - total_before, total_before) if total_before else ""
     note = f"weighted bytes of {pluralize(len(weights), 'app provider')}"
     figure = new_figure(WEIGHT, printing.size(total), note, change, unit=BYTES)
-    days = _weights_by_day(periods.after)
-    return _with_clear_sum({**figure, "before": _weights_before(periods, len(days)), "days": days})
+    before, after = _weights_by_day(_past(periods), earlier), _weights_by_day(periods.after, days)
+    return _with_clear_sum({**figure, "before": before, "days": after})
 
 
 def _rewards(periods: Periods, prices: Prices, earlier: DayRows, days: DayRows) -> KeyFigure | None:
@@ -184,31 +185,27 @@ def _with_clear_sum(figure: KeyFigure) -> KeyFigure:
     return {**figure, "is_clear": bool(figure["change"]) and is_clear_sum(figure["before"], figure["days"])}
 
 
-def _with_sign(points: str) -> str:
-    return points if not points or points[0] in "−-<" else f"+{points}"
-
-
 # -- days -------------------------------------------------------------------------------------------------------------------
 
 
-def _days_before(periods: Periods) -> DayRows:
-    """Return the days of the weeks or the period before."""
+def _past(periods: Periods) -> Frames | None:
+    """Return the frames that have the days before, those of the weeks or of the period before."""
     if periods.weeks is not None:
-        assert periods.after.window is not None
-        since = iso(periods.after.window.since)
-        return [row for row in daily_integers(periods.weeks) if str(row["since"]) < since]
-    return daily_integers(periods.before) if periods.before is not None and not periods.obstacle else []
+        return periods.weeks
+    return None if periods.obstacle else periods.before
 
 
-def _medians_before(periods: Periods, earlier: DayRows) -> list[float | None]:
-    """Return the median latency of each of the days before.
+def _days_before(periods: Periods) -> DayRows:
+    """Return the days of the weeks or the period before.
 
-    It is None for a day of the weeks that is not whole.
+    The day in which the window begins is one of the window, also if a part of it is before.
     """
-    if periods.weeks is not None:  # whose last days are those of the window
-        medians = _medians(periods.weeks)[: len(earlier)]
-        return [median if row["is_whole"] else None for row, median in zip(earlier, medians, strict=True)]
-    return _medians(periods.before) if periods.before is not None and not periods.obstacle else []
+    past, window = _past(periods), periods.after.window
+    if past is None:
+        return []
+    assert window is not None
+    first_day = iso(datetime.combine(window.since, time(), UTC))
+    return [row for row in daily_integers(past) if str(row["since"]) < first_day]
 
 
 def _with_days(figure: KeyFigure, before: DayRows, days: DayRows, name: Total, whole: Total | None = None) -> KeyFigure:
@@ -223,18 +220,14 @@ def _day(row: DayTotals, name: Total, whole: Total | None) -> float | None:
     return float(row[name]) if not whole else row[name] / row[whole] if row[whole] else None
 
 
-def _weights_before(periods: Periods, day_count: int) -> list[float | None]:
-    """Return the activity weight of each day of the weeks or the period before."""
-    if periods.weeks is not None:
-        return _weights_by_day(periods.weeks)[:-day_count]
-    return _weights_by_day(periods.before) if periods.before is not None and not periods.obstacle else []
-
-
-def _weights_by_day(frames: Frames) -> list[float | None]:
-    """Return the activity weight of each day, None if records of it are missing."""
-    days = activity.weights(frames, by=None, every="1d")
-    weights = zip(days["weight"].tolist(), days["is_partial"].tolist(), strict=True)
-    return [None if pd.isna(weight) or is_partial else float(weight) for weight, is_partial in weights]
+def _weights_by_day(frames: Frames | None, days: DayRows) -> list[float | None]:
+    """Return the activity weight of each of the days, None if records of it are missing."""
+    if frames is None:
+        return []
+    weights = activity.weights(frames, by=None, every="1d")
+    known = weights[weights["weight"].notna() & ~weights["is_partial"]]
+    of_day = {iso(start): float(weight) for start, weight in zip(known["period_start"], known["weight"], strict=True)}
+    return [of_day.get(str(day["since"])) for day in days]
 
 
 def _rounds_before(periods: Periods) -> pd.DataFrame | None:
@@ -262,5 +255,10 @@ def _sum_of_rounds(amounts: pd.Series) -> float | None:
     return float(known.sum()) if is_known else None
 
 
-def _medians(frames: Frames) -> list[float | None]:
-    return [microseconds_of(value) for value in verdict.latency(frames, every="1d")["p50"]]
+def _medians(frames: Frames | None, days: DayRows) -> list[float | None]:
+    """Return the median latency of each of the days, None for one that is not whole."""
+    if frames is None:
+        return []
+    latencies = verdict.latency(frames, every="1d")
+    of_day = {iso(start): microseconds_of(p50) for start, p50 in zip(latencies["period_start"], latencies["p50"], strict=True)}
+    return [of_day.get(str(day["since"])) if day["is_whole"] else None for day in days]

@@ -11,7 +11,7 @@ import pandas as pd
 from ledgerframes.analysis import cost
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings import findings as find
-from ledgerframes.analysis.findings.facts import CURRENCY, REWARDS
+from ledgerframes.analysis.findings.facts import CURRENCY
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError
@@ -98,7 +98,9 @@ def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs, links: 
 
     Only a price in dollars counts.
     """
-    price, balance = read_prices(inputs.parameters, frames).price, inputs.parameters.get("balance", 0)
+    price = read_prices(inputs.parameters, frames).price
+    # Without requests, no participant is known, and the run fails for want of them.
+    balance = inputs.parameters.get("balance", 0) if frames.count_rows("verdicts") else 0
     payer = inputs.parameters.get("participant") or (largest_payer(frames) if balance else "")
     return find(
         frames,
@@ -117,7 +119,7 @@ def _check_rewards(frames: Frames, inputs: FrozenInputs, state: State) -> pd.Dat
     They are None if the frames cover no time. They take as long as everything else together, so only a report that shows them
     has them checked.
     """
-    if REWARDS not in inputs.report.headings:
+    if not inputs.report.has_rewards:
         return None
     try:
         links = check_rewards(inputs.net, frames, state)

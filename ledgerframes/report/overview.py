@@ -11,20 +11,21 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.report.coverage import format_duration
-from ledgerframes.report.key_figure import KeyFigure
+from ledgerframes.report.key_figure import OWN_COST, KeyFigure
 from ledgerframes.report.page import render_template
 from ledgerframes.report.publish import PAGE, ReportDir, lock_pages, replace_text
 from ledgerframes.report.registry import REPORTS
 from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.runs import failure_notes, list_runs, published_contents, report_names
 from ledgerframes.report.sentences import Attention, LinkedText
-from ledgerframes.report.series import position, window_of, write_links
+from ledgerframes.report.series import position, write_links
+from ledgerframes.report.sparklines import first_day_of
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
 MAX_WEEKS = 8  # of a sparkline
 MAX_SENTENCES = 5  # on what needs attention in a window
-DayValues = dict[tuple[str, date], float | None]  # by label of a key figure, and day
+DayValues = dict[tuple[str, str, date], float | None]  # by label of a key figure, its participant if it has one, and day
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Window:
     since: str
     until: str
     figures: list[KeyFigure]
+    first_day: date  # of the figures
     findings: list[dict[str, str]]
     comparison: str  # what was compared, empty without findings
     cards: list[dict[str, Any]]
@@ -86,10 +88,10 @@ def _windows(out: Path) -> Iterator[Window]:
     for until, since, network in sorted(keys, reverse=True):
         same = [run for run in latest if (run["window"], run["network"]) == ({"since": since, "until": until}, network)]
         days = days_of([run for run in contents if run["network"] == network])
-        figures: list[KeyFigure] = next((run["key_figures"] for run in same if run.get("key_figures")), [])
-        figures = [_with_weeks(figure, days, same[0]) for figure in figures]
+        head = next((run for run in same if run.get("key_figures")), same[0])
+        figures = [_with_weeks(figure, days, head) for figure in head.get("key_figures", [])]
         comparison = next((attention["summary"] for run in same if (attention := run.get("attention"))), "")
-        yield Window(network, since, until, figures, _attention(same), comparison, _cards(same, days))
+        yield Window(network, since, until, figures, first_day_of(head), _attention(same), comparison, _cards(same, days))
 
 
 def _attention(runs: list[RunContent]) -> list[dict[str, str]]:
@@ -136,7 +138,8 @@ def _cards(runs: list[RunContent], values: DayValues) -> list[dict[str, Any]]:
         figures: list[KeyFigure] = run.get("key_figures", [])
         figure = next((each for each in figures if each["label"] not in labels), figures[0] if figures else None)
         labels |= {figure["label"]} if figure else set()
-        cards.append({**_card(run), "figure": _with_weeks(figure, values, run) if figure else None})
+        days = _with_weeks(figure, values, run) if figure else None
+        cards.append({**_card(run), "figure": days, "first_day": first_day_of(run)})
     return cards
 
 
@@ -164,13 +167,18 @@ def days_of(runs: list[RunContent]) -> DayValues:
     """
     values: DayValues = {}
     for run in runs:
-        first = window_of(run).since
         for figure in run.get("key_figures", []):
-            start = first.date() - timedelta(days=len(figure["before"]))
+            start = first_day_of(run) - timedelta(days=len(figure["before"]))
             for number, value in enumerate([*figure["before"], *figure["days"]]):
                 if value is not None:
-                    values[figure["label"], start + timedelta(days=number)] = value
+                    values[*_subject(figure, run), start + timedelta(days=number)] = value
     return values
+
+
+def _subject(figure: KeyFigure, run: RunContent) -> tuple[str, str]:
+    """Return the label of a key figure, and whose figure it is if it is not that of all."""
+    is_own = figure["label"] == OWN_COST
+    return figure["label"], str(run["parameters"]["participant"]) if is_own else ""
 
 
 def _with_weeks(figure: KeyFigure, values: DayValues, run: RunContent) -> KeyFigure:
@@ -178,9 +186,9 @@ def _with_weeks(figure: KeyFigure, values: DayValues, run: RunContent) -> KeyFig
 
     Together with its own days, these are at most eight weeks.
     """
-    first, days = window_of(run).since.date(), figure["days"]
-    count = max(0, 7 * MAX_WEEKS - len(days))
-    before = [values.get((figure["label"], first - timedelta(days=number))) for number in range(count, 0, -1)]
+    first, subject = first_day_of(run), _subject(figure, run)
+    count = min(max(0, 7 * MAX_WEEKS - len(figure["days"])), (first - date.min).days)
+    before = [values.get((*subject, first - timedelta(days=number))) for number in range(count, 0, -1)]
     known = next((number for number, value in enumerate(before) if value is not None), len(before))
     return {**figure, "before": before[known:]}
 
@@ -193,6 +201,7 @@ def _describe(run: dict[str, Any], now: datetime) -> dict[str, Any]:
     return {
         "link": _link(run["report"], run["key"]),
         "window": f"{run['since']:%Y-%m-%d %H:%M} to {run['until']:%Y-%m-%d %H:%M}",
+        "network": run["network"],
         "created_at": f"{created_at:%Y-%m-%d %H:%M}",
         "age": format_duration(now - created_at),
         "final": printing.share(run["final"]),

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, Field, create_model
 
 from ledgerframes.errors import UsageError
 from ledgerframes.report.notebook import read_notebook, tags
@@ -23,10 +23,14 @@ def parameter_model(path: Path) -> type[BaseModel]:
     missing = [name for name in WINDOW if name not in defaults]
     if missing:
         raise _invalid_error(path, f"has no parameter {missing[0]}, but a report needs {', '.join(WINDOW)}")
-    fields: dict[str, Any] = {name: (type(value), value) for name, value in defaults.items() if name not in WINDOW}
-    for name, (kind, value) in fields.items():
-        if kind not in PARAMETER_TYPES:
+    fields: dict[str, Any] = {}
+    for name, value in defaults.items():
+        if name in WINDOW:
+            continue
+        if type(value) not in PARAMETER_TYPES:
             raise _invalid_error(path, f"has the parameter {name} = {value!r}, which is neither text, number nor boolean")
+        # Without the prefix, a name such as json would hide that of a method of models.
+        fields[f"parameter_{name}"] = (type(value), Field(default=value, alias=name))
     model: type[BaseModel] = create_model("Parameters", **fields)
     return model
 

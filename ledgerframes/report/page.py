@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ledgerframes.report.cells import escape_unbroken, keep_together
+from ledgerframes.report.markdown import render_markdown
 from ledgerframes.report.notebook import Notebook, tags
 from ledgerframes.report.registry import ABOUT, REJECTIONS, WASTE
 from ledgerframes.report.run_content import RunContent
-from ledgerframes.report.sparklines import sparkline
+from ledgerframes.report.sparklines import first_day_of, sparkline
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
@@ -134,7 +135,7 @@ def render(book: Notebook, run: RunContent, *, is_folded: bool = False) -> str:
         sections=_split(blocks, contents.sections()),
         run=run,
         summary=[each for each in run["summary"] if each.get("key_figure") not in labels],
-        since=run["window"]["since"],
+        first_day=first_day_of(run),
         anchors={ABOUT: "about-this-page"} | {unescape(heading.html): heading.anchor for heading in contents.headings},
         is_folded=is_folded,
         links_start=LINKS_START,
@@ -327,6 +328,8 @@ def _output_block(output: dict[str, Any]) -> Block | None:
     if "text/html" in data:
         html = sanitize(data["text/html"])
         return Block("table", html, table=_table_name(metadata), label=_caption(html))
+    if "text/markdown" in data:
+        return Block("text", sanitize(render_markdown(data["text/markdown"])))
     if "text/plain" in data:
         return Block("text", f"<pre>{escape(data['text/plain'])}</pre>")
     return None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
+from weakref import WeakSet
 
 from matplotlib import pyplot, rc_context
 from matplotlib.axes import Axes
@@ -72,14 +73,32 @@ STYLE = f"<style>:root{{{LIGHT_STYLE}}}@media (prefers-color-scheme:dark){{:root
 
 
 def register_pictures(shell: Any) -> None:
-    """Let each plot in a shell show itself as two pictures with a title and a text."""
+    """Let each plot in a shell show itself as two pictures with a title and a text.
+
+    As in a notebook, a plot that a cell neither displays nor closes is displayed at its end.
+    """
+    from IPython.display import display
     from matplotlib_inline.config import InlineBackend
 
     InlineBackend.instance(parent=shell).figure_formats = set()
     pyplot.switch_backend("module://matplotlib_inline.backend_inline")
     pyplot.uninstall_repl_displayhook()  # it would draw each plot once more after its cell, for a window that nobody sees
     formatters = shell.display_formatter
-    formatters.mimebundle_formatter.for_type_by_name("matplotlib.figure", "Figure", lambda figure, **_: draw_pictures(figure))
+    displayed = WeakSet[Figure]()
+
+    def draw(figure: Figure, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
+        displayed.add(figure)
+        return draw_pictures(figure)
+
+    def display_others() -> None:
+        for figure in map(pyplot.figure, pyplot.get_fignums()):
+            if figure not in displayed:
+                display(figure)  # type: ignore[no-untyped-call]
+        pyplot.close("all")
+
+    shell.events.register("post_execute", display_others)
+    formatters.mimebundle_formatter.for_type(Figure, draw)
+    formatters.mimebundle_formatter.for_type(Axes, lambda ax, **_: draw(ax.figure.figure))  # also of a subfigure
     # A page has its own places for sentences, pictures and tables.
     display_formatter = formatters.ipython_display_formatter
     display_formatter.for_type_by_name("ledgerframes.report.answers", "Answer", lambda answer: answer.display_parts())

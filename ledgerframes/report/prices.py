@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
 import pandas as pd
@@ -13,6 +13,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.values import decimals
 from ledgerframes.values.money import (
+    CENT,
     MAX_PRICE_DECIMALS,
     MarketRate,
     NetworkRate,
@@ -65,6 +66,7 @@ class Prices:
         """Return what traffic costs in currency and coin, an empty text without a price.
 
         The currency is that of the total of a bill of these bytes, rounded half to even to cents. The coin follows from it.
+        Lower bounds are rounded down.
 
         Parameters
         ----------
@@ -80,10 +82,12 @@ class Prices:
         """
         if self.price is None:
             return ""
-        currency = rounded(self.price.of_bytes(pd.Series([number], dtype="Int64")).iloc[0])
+        round_amount = _rounded_down if is_lower_bound else rounded
+        currency = round_amount(self.price.of_bytes(pd.Series([number], dtype="Int64")).iloc[0])
         texts = [f"{currency:,} {self.price.currency}"]
         if self.rate:
-            texts.append(f"{_cents(self.rate.coins(pd.Series([currency], dtype=decimals.DTYPE)))} {coin_of(self.rate)}")
+            coins = round_amount(self.rate.coins(pd.Series([currency], dtype=decimals.DTYPE)).iloc[0])
+            texts.append(f"{coins:,} {coin_of(self.rate)}")
         return f"{'≥ ' if is_lower_bound else ''}{' or '.join(texts)}"
 
     def describe_bytes(self, number: int, *, is_lower_bound: bool = False) -> str:
@@ -192,6 +196,10 @@ def check_price(parameters: Mapping[str, Any], frames: Frames) -> None:
 def coin_of(rate: NetworkRate | MarketRate | None) -> str:
     """Return the word for the coin in the unit of a rate."""
     return rate.unit.partition("/")[2] if rate else "coin"
+
+
+def _rounded_down(amount: Decimal) -> Decimal:
+    return amount.quantize(CENT, ROUND_FLOOR, decimals.EXACT)
 
 
 def _cents(amounts: pd.Series) -> str:

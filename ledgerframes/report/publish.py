@@ -213,7 +213,7 @@ def lock_pages(out: Path) -> Iterator[None]:
     """Let one process at a time write the pages that cover all runs."""
     from filelock import FileLock
 
-    with FileLock(out / ".pages.lock"):
+    with FileLock(out / ".all_pages.lock"):  # no report has a name with an underscore
         yield
 
 

@@ -60,7 +60,7 @@ BUDGETS: dict[str, Any] = {
 
 ABOUT = "About this page"  # the heading of what each page says on its data
 # What findings can be on, see the column `what` of lf.findings.
-WASTE, REJECTIONS = "wasted share", "rejection rate"
+WASTE, REJECTIONS, REWARDS = "wasted share", "rejection rate", "rewards"
 MEASURES = (
     *("requests", "cost per request", WASTE, REJECTIONS, "latency", "activity weight", "requests with activity"),
     *("negative costs", "verdicts before their request", "unknown costs", "cost of one request"),
@@ -120,6 +120,16 @@ class Report:
             raise ReportError(f"The notebook {self.notebook} of report {self.name} is missing. Install ledgerframes again.")
         return path
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a user's notebook."""
+        return Path(self.notebook).is_absolute()
+
+    @property
+    def has_rewards(self) -> bool:
+        """Whether it checks the rewards for its findings."""
+        return REWARDS in self.headings
+
     def parse_parameters(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         """Return the parameters with their types and defaults.
 
@@ -133,12 +143,12 @@ class Report:
         UsageError
             If a parameter is unknown or has an invalid value, or two parameters are incompatible.
         """
-        fields = self.parameters.model_fields
-        unknown = [name for name in parameters if name not in fields]
+        names = [each.alias or name for name, each in self.parameters.model_fields.items()]
+        unknown = [name for name in parameters if name not in names]
         if unknown:
-            raise UsageError(f"Unknown parameter {unknown[0]!r} of report {self.name}. Choose from {', '.join(fields)}.")
+            raise UsageError(f"Unknown parameter {unknown[0]!r} of report {self.name}. Choose from {', '.join(names)}.")
         try:
-            values = self.parameters(**parameters).model_dump(mode="json")
+            values = self.parameters(**parameters).model_dump(mode="json", by_alias=True)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             if isinstance(reason := first.get("ctx", {}).get("error"), UsageError):
@@ -196,7 +206,7 @@ REPORTS: dict[str, Report] = {
             headings={
                 "activity weight": "Who earned the activity weight?",
                 "requests with activity": "Who earned the activity weight?",
-                "rewards": "Do the rewards follow from the records to the last hash?",
+                REWARDS: "Do the rewards follow from the records to the last hash?",
             },
         ),
         Report(

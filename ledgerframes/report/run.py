@@ -38,6 +38,7 @@ from ledgerframes.report.run_content import Bounds, RunContent, RunFacts, Servic
 from ledgerframes.report.runs import published_contents
 from ledgerframes.report.timer import Timer
 from ledgerframes.store.location import digest_of
+from ledgerframes.values.decimals import is_integer
 from ledgerframes.values.windows import Time, Window, iso, parse_duration
 from ledgerframes.values.windows import window as parse_window
 
@@ -153,8 +154,8 @@ def run_report(
     report = find_report(name)
     rules = tuple(parse_rule(text) for text in fail_if)
     age, limit = _duration("max_age=", max_age), _duration("timeout=", timeout)
-    if keep is not None and keep < 1:
-        raise UsageError(f"keep= must be at least 1, got {keep!r}.")
+    if keep is not None and (not is_integer(keep) or keep < 1):
+        raise UsageError(f"keep= must be a whole number of at least 1, got {keep!r}.")
     if pdf:
         find_chromium()
     values = report.parse_parameters(parameters or {})
@@ -182,12 +183,14 @@ def _write_overview(out: Path) -> None:
     """
     try:
         write_overview(out)
-    except OSError as error:
-        logger.warning("overview_not_written path=%s error=%s", out, error.strerror)
+    except Exception as error:
+        logger.warning("overview_not_written path=%s error=%s", out, getattr(error, "strerror", type(error).__name__))
 
 
 def _duration(name: str, value: timedelta | str | None) -> timedelta | None:
     duration = parse_duration(name, value) if isinstance(value, str) else value
+    if not isinstance(duration, timedelta | None):
+        raise UsageError(f"{name} must be a timedelta or a text such as 36h, got {value!r}.")
     if duration is not None and duration <= timedelta(0):
         raise UsageError(f"{name} must be longer than 0, such as 1h, got {str(value)!r}.")
     return duration
@@ -227,7 +230,7 @@ class _Run:
                 return self._reuse(published)
             self._check_parameters(frames)
             facts = self._facts(inputs)
-            key = self._key(facts)
+            key = self._key(inputs, facts)
             if self.report_dir.is_complete(key):
                 return self._reuse(key)
             run = self._write(staging_dir / "report", inputs, facts, key, self.net.request_count - requests)
@@ -249,7 +252,7 @@ class _Run:
     def _check_parameters(self, frames: Frames) -> None:
         """Raise a UsageError for a price or a participant that the window does not have."""
         check_price(self.parameters, frames)
-        if self.parameters.get("participant"):
+        if self.parameters.get("participant") and frames.count_rows("verdicts"):
             frames.where("verdicts", participant=self.parameters["participant"])
 
     # -- reuse --------------------------------------------------------------------------------------------------------------
@@ -284,7 +287,10 @@ class _Run:
         The store comes first: its rows give every figure of these weeks, including those of groups and hours, by today's
         rules. The days that runs kept save a job without a persistent store from fetching six weeks every night.
         """
-        if load_history(Network(self.net.settings, clock=self.net.now, offline=True), frames) is not None:
+        weeks = load_history(Network(self.net.settings, clock=self.net.now, offline=True), frames)
+        if isinstance(weeks, Frames):
+            if not self.net.offline and (weeks.coverage["status"] != "final").any():
+                load_history(self.net, frames, progress=self.progress)  # final by now
             return None
         window = history_window(self.window)
         if window is None:
@@ -361,11 +367,11 @@ class _Run:
         met = self.net.versions()
         return {api: {"met": met.get(api, {}), "tried": list(versions)} for api, versions in TRIED.items()}
 
-    def _key(self, facts: RunFacts) -> str:
+    def _key(self, inputs: FrozenInputs, facts: RunFacts) -> str:
         """Return the window and a digest of all inputs that determine the page."""
         content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage", "quality", "summary")}
         content |= {name: facts["inputs"][name] for name in ("snapshot", "history", "notebook", "page")}
-        content["version"] = facts["versions"]["ledgerframes"]
+        content |= {"data": inputs.data_digest(), "version": facts["versions"]["ledgerframes"]}
         if self.pdf:
             content["files"] = PDF
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

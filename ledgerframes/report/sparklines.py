@@ -11,6 +11,7 @@ from ledgerframes.report.units import value_text
 
 if TYPE_CHECKING:
     from ledgerframes.report.key_figure import KeyFigure
+    from ledgerframes.report.run_content import Bounds, DayTotals, RunContent
 
 MIN_DAYS = 14  # before a window, for its usual band
 STEP, HEIGHT, MARGIN = 10, 40, 4  # units of the drawing: from day to day, of the picture, and above and below the values
@@ -52,10 +53,13 @@ class Sparkline:
     label: str
 
 
-def sparkline(figure: KeyFigure, since: str) -> Sparkline | None:
+def sparkline(figure: KeyFigure, first_day: date) -> Sparkline | None:
     """Return the days of a key figure as a picture, or None if there is only one.
 
-    >>> line = sparkline({"label": "Cost", "unit": "bytes", "before": [None, 1.0], "days": [3.0, 2.0]}, "2026-11-02T00:00:00Z")
+    `first_day` is that of its window.
+
+    >>> figure = {"label": "Cost", "unit": "bytes", "before": [None, 1.0], "days": [3.0, 2.0]}
+    >>> line = sparkline(figure, date(2026, 11, 2))
     >>> line.before, line.days, line.tips[2].text
     ('M15 36L25 4', 'M25 4L35 20', '2026-11-02: 3 bytes')
     >>> line.label
@@ -77,9 +81,18 @@ def sparkline(figure: KeyFigure, since: str) -> Sparkline | None:
         days=_path([None] * first + heights[first:]),
         outside="".join(_dot(first + at, heights[first + at]) for at in _never_before(before, days)),
         band=_band_of(band, low, high),
-        tips=_tips(values, _first_day(since) - timedelta(days=first), figure["unit"]),
+        tips=_tips(values, first_day - timedelta(days=first), figure["unit"]),
         label=_describe(figure, band),
     )
+
+
+def first_day_of(run: RunContent) -> date:
+    """Return the first day that the key figures of a run have of its window.
+
+    That of a window over all history is the first day of the history.
+    """
+    days: Sequence[DayTotals | Bounds] = run.get("days") or [run["window"]]
+    return datetime.fromisoformat(days[0]["since"]).date()
 
 
 def usual_band(before: Values) -> tuple[float, float] | None:
@@ -104,10 +117,6 @@ def _never_before(before: Values, days: Values) -> list[int]:
 
 
 # -- helpers --------------------------------------------------------------------------------------------------------------
-
-
-def _first_day(since: str) -> date:
-    return datetime.fromisoformat(since).date()
 
 
 def _height(value: float, low: float, high: float) -> float:

@@ -5,10 +5,11 @@ Names and texts from a network are not trusted: everything is escaped here.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain, count
 from pathlib import Path
 
 import pandas as pd
@@ -28,7 +29,8 @@ from ledgerframes.texts.short_names import shorten_fingerprints
 
 TABLES_VARIABLE = "LEDGERFRAMES_REPORT_TABLES"
 TABLE_METADATA = "ledgerframes_table"  # of an output, with the name of the table's files
-FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+MAX_FILE_NAME = 64  # characters
+FILE_NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_FILE_NAME - 1}}}")
 UNKNOWN = "unknown"  # the group of a row, as in pictures
 MAX_WIDTH = 100  # characters of a table as text
 MAX_ROWS = 100  # rows of a table whose rest a click shows
@@ -47,7 +49,8 @@ def show_table(
 ) -> TableOutput:
     """Show a table.
 
-    In a report, all rows are also written to ``tables/NAME.csv`` and ``tables/NAME.parquet``.
+    In a report, all rows are also written to ``tables/NAME.csv`` and ``tables/NAME.parquet``. The files of another table with the
+    same name get a number: ``NAME_2``.
 
     Parameters
     ----------
@@ -87,11 +90,10 @@ def show_table(
     if not FILE_NAME.fullmatch(name):
         raise UsageError(f"name= must consist of lowercase letters, digits and underscores, got {name!r}.")
     tables_dir = os.environ.get(TABLES_VARIABLE)
-    if tables_dir:
-        _write_files(Path(tables_dir), name, frame)
+    file_name = _write_files(Path(tables_dir), name, frame) if tables_dir else name
     text = caption or name.replace("_", " ").capitalize()
     visible = frame if display is None else display
-    return TableOutput(name, visible, max_rows, len(frame), text, units=units_of(frame), has_files=bool(tables_dir))
+    return TableOutput(file_name, visible, max_rows, len(frame), text, units=units_of(frame), has_files=bool(tables_dir))
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,9 +220,20 @@ def _fitting(widths: list[int]) -> int:
     return max(1, sum(end <= MAX_WIDTH for end in ends))
 
 
-def _write_files(tables_dir: Path, name: str, frame: pd.DataFrame) -> None:
+def _write_files(tables_dir: Path, name: str, frame: pd.DataFrame) -> str:
+    """Write the files of a table, and return their name.
+
+    It has a number if another table has this name.
+    """
     tables_dir.mkdir(parents=True, exist_ok=True)
-    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-    pq.write_table(table, tables_dir / f"{name}.parquet", compression="zstd")
-    with (tables_dir / f"{name}.csv").open("wb") as file:
+    rows = io.BytesIO()
+    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None), rows, compression="zstd")
+    numbered = (f"{name[: MAX_FILE_NAME - len(f'_{number}')]}_{number}" for number in count(2))
+    for file_name in chain([name], numbered):
+        path = tables_dir / f"{file_name}.parquet"
+        if not path.exists() or path.read_bytes() == rows.getvalue():
+            break
+    path.write_bytes(rows.getvalue())
+    with path.with_suffix(".csv").open("wb") as file:
         write_csv(frame, file)
+    return file_name

@@ -45,7 +45,7 @@ def cost(sides: Sides) -> KeyFigure:
     has_unknown = len(stored.costs) < len(stored.ids)
     known = f"known for {percent(len(stored.costs), len(stored.ids))} of requests" if has_unknown else ""
     payers = len({verdict["submitting_participant_uid"] for verdict in stored.verdicts.values()} - {"", None})
-    amount = money(total, sides.prices)
+    amount = money(total, sides.prices, down=has_unknown)
     amount = f"≥ {amount}" if amount and has_unknown else amount
     amount += " at the network's rate" if amount and {"rate", "market"} <= {*sides.prices} else ""
     amount = amount or sides.prices.get("obstacle", "")
@@ -85,7 +85,7 @@ def waste(sides: Sides) -> KeyFigure:
     change = ""
     if sides.before is not None:
         difference = Fraction(wasted, total) - Fraction(*wasted_of(sides.before))
-        change = with_sign(f"{tenths(half_up(difference * 1000))} points")
+        change = points_of(difference)
     note = " · ".join(filter(None, [money(wasted, sides.prices), f"{three_digits(wasted, down=False)} known"]))
     return "Wasted on rejections", percent(wasted, total), note, change
 
@@ -103,7 +103,7 @@ def rejections(sides: Sides) -> KeyFigure:
     if sides.before is not None:
         earlier = decided_of(sides.before)
         difference = Fraction(rejected, len(decided)) - Fraction(len(rejected_of(earlier)), len(earlier))
-        change = with_sign(f"{tenths(half_up(difference * 1000))} points")
+        change = points_of(difference)
     return "Rejected", value, f"{rejected:,} of {len(decided):,} decided", change
 
 
@@ -146,5 +146,6 @@ def medians(stored: Stored) -> int:
     return latencies[(len(latencies) - 1) // 2] // timedelta(microseconds=1)
 
 
-def with_sign(text: str) -> str:
-    return text if text.startswith("−") else f"+{text}"
+def points_of(difference: Fraction) -> str:
+    sign, number = "−" if difference < 0 else "+", half_up(abs(difference) * 1000)
+    return f"less than {sign}0.1 points" if difference and not number else f"{sign}{tenths(number)} points"

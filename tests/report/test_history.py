@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.network import Network
 from ledgerframes.report import REPORTS, Report, run_report
 from ledgerframes.report.history import DAY_DTYPES, days_of_runs
 from ledgerframes.report.loads import history_window
@@ -93,3 +94,18 @@ def test_a_run_without_the_weeks_in_its_store_reads_the_days_of_earlier_runs(
     publish(tmp_path / "out", "newer", [day(1, rejected=101)], START + timedelta(hours=1))
     with without_kernel():
         assert run_report("small", net=net, out=tmp_path / "out", since=SINCE, until=UNTIL).key != result.key
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_an_online_run_fetches_again_what_is_provisional_in_the_weeks_before(
+    tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(REPORTS, "small", Report("small", "", "small.ipynb", NoParameters, needs_cost=False, needs_history=True))
+    small("x = 1")
+    net = lf.connect("sandbox", events=600, days=2, store=tmp_path / "store")
+    early = Network(net.settings, transport=net._transport, clock=lambda: START + timedelta(hours=6, minutes=5))
+    lf.load_events(early, since="2026-09-27", until="2026-11-08T06:00Z")  # provisional at its end
+    run_report("small", net=net, out=tmp_path / "out", since="2026-11-08T06:00Z", until="2026-11-08T12:00Z")
+    offline = Network(net.settings, clock=net.now, offline=True)
+    weeks = lf.load_events(offline, since="2026-09-27T06:00Z", until="2026-11-08T06:00Z")
+    assert weeks.coverage["status"].unique().tolist() == ["final"]

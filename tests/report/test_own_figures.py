@@ -21,7 +21,7 @@ from ledgerframes.testing import frames_of
 from ledgerframes.values import decimals
 from ledgerframes.values.windows import Window
 
-from .stored import size_of
+from .stored import middle, size_of
 from .test_heads import DAY, MONDAY, WEEK, WEEK_BEFORE, decided
 
 PRICES = read_prices({"price": "50 USD/MB"})
@@ -130,3 +130,31 @@ def test_rewards_next_to_a_single_participant_say_whose_they_are(participant: st
 )
 def test_rewards_change_against_as_many_known_rounds(before: Rewards | None, change: str) -> None:
     assert change_of_rewards(before, Rewards(1_000, 1_000, Decimal("10.0000000000"))) == change
+
+
+def accepted_seconds(day: int) -> list[int]:
+    """The latencies of a day in seconds, which are the hours of its requests."""
+    return [number % 24 for (each, _), counts in COUNTS.items() if each == day for number in range(*counts)]
+
+
+@pytest.mark.parametrize("has_weeks", [True, False])
+def test_the_days_before_end_before_the_day_in_which_a_window_begins(has_weeks: bool) -> None:
+    """The window begins and ends at noon, so that its first and its last day are no whole days."""
+    weeks = decided(COUNTS, Window(WEEK.until - 28 * DAY, WEEK.until))
+    noon = WEEK.until - 3.5 * DAY
+    after, before, past = (weeks.between(noon + start * DAY, noon + end * DAY) for start, end in ((0, 2), (-2, 0), (-20, 2)))
+    periods = Periods(after, None, weeks=past) if has_weeks else Periods(after, before)
+    cost, waste, _, latency = figures_of(periods, ("traffic",))
+    costs = [sum(100 * decisions for (day, _), (_, decisions) in COUNTS.items() if day == each) for each in range(28)]
+    assert cost["before"] == [None, *costs[5 if has_weeks else 23 : 24]]
+    assert cost["days"] == [None, costs[25], None]
+    medians = [middle(accepted_seconds(day)) * 1_000_000 for day in range(28)]
+    assert latency["days"] == [None, medians[25], None], "a part of a day is no day"
+    assert latency["before"] == [None, *medians[5 if has_weeks else 23 : 24]]
+    assert len(waste["before"]) == len(cost["before"])
+
+
+def test_an_amount_that_is_a_lower_bound_is_rounded_down() -> None:
+    prices = read_prices({"price": "50 USD/MB", "rate": "0.16 USD/coin"})
+    assert prices.of_bytes(1_000_110, is_lower_bound=True) == "≥ 50.00 USD or 312.50 coin"
+    assert prices.of_bytes(1_000_110) == "50.01 USD or 312.56 coin"

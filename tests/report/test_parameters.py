@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ledgerframes.errors import UsageError
+from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.network import Network
 from ledgerframes.report import REPORTS, notebooks_dir, run_report
 from ledgerframes.report.registry import find_report
@@ -48,6 +48,10 @@ WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
         ("verdicts", {}, "Pass since="),
         ("verdicts", {**WINDOW, "min_coverage": 99.0}, "min_coverage= must be"),
         ("verdicts", {**WINDOW, "max_age": timedelta(0)}, "max_age= must be"),
+        ("verdicts", {**WINDOW, "max_age": 3600}, "max_age= must be a timedelta or a text such as 36h, got 3600."),
+        ("verdicts", {**WINDOW, "keep": 0}, "keep= must be a whole number of at least 1, got 0."),
+        ("verdicts", {**WINDOW, "keep": 2.5}, "keep= must be a whole number of at least 1, got 2.5."),
+        ("verdicts", {**WINDOW, "keep": "2"}, "keep= must be a whole number of at least 1, got '2'."),
         ("verdicts", {**WINDOW, "timeout": "0h"}, "timeout= must be longer than 0, such as 1h, got '0h'."),
     ],
 )
@@ -70,6 +74,13 @@ def test_an_unknown_participant_is_refused_before_all_other_work(net: Network, t
     with pytest.raises(UsageError, match="Unknown participant 'nobody'"):
         run_report("operations", net=net, out=tmp_path / "out", parameters={"participant": "nobody"}, **WINDOW)
     assert not [*(tmp_path / "out" / "operations").glob("*T*Z_*")]
+
+
+@pytest.mark.parametrize("balance", [0, 1_000])
+def test_a_window_without_requests_is_no_unknown_participant(net: Network, tmp_path: Path, balance: int) -> None:
+    parameters = {"participant": "nobody", "balance": balance}
+    with pytest.raises(CoverageError, match="before the history"):
+        run_report("operations", net=net, out=tmp_path, since="2020-01-01", until="2020-01-02", parameters=parameters)
 
 
 def test_texts_become_typed_values() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ledgerframes.errors import CoverageError, ReportError
-from ledgerframes.report.publish import FAILED, ReportDir, replace_text
+from ledgerframes.report.publish import FAILED, ReportDir, lock_pages, replace_text
 
 RUN = {"created_at": "2026-11-08T00:00:00Z", "window": {"since": "2026-11-01T00:00:00Z", "until": "2026-11-02T00:00:00Z"}}
 
@@ -175,3 +175,10 @@ def test_a_run_that_is_being_deleted_is_not_published(report_dir: ReportDir) -> 
     published(report_dir, "a")
     (report_dir.path / "a").rename(report_dir.path / ".tmp-a")
     assert report_dir.published_runs() == {}
+
+
+def test_no_report_holds_the_lock_of_the_pages(tmp_path: Path) -> None:
+    directory = ReportDir(tmp_path, "pages")
+    directory.prepare()
+    with directory.lock(), lock_pages(tmp_path):
+        assert len([*tmp_path.glob(".*.lock")]) == 2

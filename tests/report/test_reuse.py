@@ -20,7 +20,7 @@ from ledgerframes.report.freeze import freeze_inputs
 from ledgerframes.report.registry import REPORTS
 from ledgerframes.values.windows import Window, instant
 
-from .conftest import SINCE, UNTIL, Small
+from .conftest import SINCE, UNTIL, Small, connect
 
 AGAIN = """\
 import json, sys
@@ -108,3 +108,26 @@ def test_contracts_that_a_report_reads_are_of_its_digest(net: Network, tmp_path:
     assert before == digest("again")
     lf.load_contracts(net)
     assert digest("after") != before
+
+
+def test_rewards_that_a_node_has_answered_are_of_the_digest_of_their_report(tmp_path: Path) -> None:
+    net = connect(tmp_path / "store")
+    rounds = lf.activity.rewards(lf.load_events(net, since="0001-01-01"))["round_number"].tail(2)
+    digests = []
+    for number in range(2):
+        window = Window(instant(SINCE, "since"), instant(UNTIL, "until"))
+        catalogs = {name: tmp_path / f"{name}-{number}.sqlite" for name in ("activity", "verdicts")}
+        inputs = {name: freeze_inputs(net, window, path, REPORTS[name], {}, None) for name, path in catalogs.items()}
+        digests.append({name: each.digest() for name, each in inputs.items()})
+        lf.load_reward_accounting(net, rounds=rounds)
+    assert digests[0]["activity"] != digests[1]["activity"] and digests[0]["verdicts"] == digests[1]["verdicts"]
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_notebook_of_ones_own_runs_again_after_any_change_of_the_store(notebook: Path, tmp_path: Path) -> None:
+    """It can read all that the store has."""
+    net, runs = connect(tmp_path / "store"), []
+    for _ in range(2):
+        runs.append(run_report(str(notebook), net=net, out=tmp_path / "out", since=SINCE, until=UNTIL))
+        lf.load_price_votes(net)
+    assert not any(run.reused for run in runs) and runs[0].key != runs[1].key

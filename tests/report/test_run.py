@@ -178,6 +178,16 @@ def test_a_run_is_published_also_without_an_overview(
     assert "overview_not_written" in caplog.text
 
 
+@pytest.mark.usefixtures("no_kernel")
+def test_a_run_stays_published_whatever_the_overview_raises(
+    net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    small("x = 1")
+    monkeypatch.setattr("ledgerframes.report.run.write_overview", lambda _: timedelta.max + timedelta.max)
+    assert run_report("small", net=net, out=tmp_path, during="yesterday").is_latest
+    assert "error=OverflowError" in caplog.text
+
+
 def test_an_interrupted_run_is_noted(net: Network, tmp_path: Path, small: Small) -> None:
     small("import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(60)")
     with pytest.raises(KeyboardInterrupt):

@@ -15,7 +15,7 @@ from ledgerframes.network import Network
 from ledgerframes.report import HEADLINE, compare_runs, list_runs, run_report
 from ledgerframes.report.overview import render_overview
 
-from .conftest import SINCE, UNTIL, Small
+from .conftest import SINCE, UNTIL, Small, connect
 
 pytestmark = pytest.mark.loopback
 NOON = "2026-11-08T12:00Z"
@@ -66,7 +66,10 @@ def test_a_comparison_takes_the_newest_run_of_each_of_two_windows(net: Network, 
     runs = []
     for number, until in enumerate((NOON, NOON, UNTIL, UNTIL)):
         small(f"x = {number}")
-        runs.append(run_report("small", net=net, out=tmp_path, since=SINCE, until=until).key)
+        result = run_report("small", net=net, out=tmp_path, since=SINCE, until=until)
+        run = {**result.run, "created_at": f"2026-11-09T00:00:0{number}Z"}  # else all in one second
+        (result.directory / "run.json").write_text(json.dumps(run))
+        runs.append(result.key)
     assert len({*runs}) == 4
     changes = compare_runs(tmp_path, "small").set_index("item")
     assert changes.loc["key", ["before", "after"]].tolist() == [runs[1], runs[3]]
@@ -83,6 +86,8 @@ def test_runs_of_two_networks_do_not_compare(net: Network, tmp_path: Path, small
     with pytest.raises(UsageError, match=r"Runs of two networks do not compare, got another and .*Choose two of one network"):
         compare_runs(tmp_path, "small", runs[1].key, runs[2].key)
     assert list_runs(tmp_path)["network"].tolist() == [net.name, "another", net.name]
+    page = render_overview(tmp_path, pd.Timestamp("2026-11-09", tz="UTC").to_pydatetime())
+    assert page.count(f"<td>{net.name}</td>") == 2 and page.count("<td>another</td>") == 1
     with pytest.raises(UsageError, match=r"No run of report 'nope' is published in .*\. Choose from small\.$"):
         compare_runs(tmp_path, "nope")
 
@@ -145,6 +150,40 @@ def test_a_notebook_of_ones_own(net: Network, tmp_path: Path) -> None:
     assert json.dumps(["2026-11-08T00:00:00Z", 7, "x"]).replace('"', "&quot;") in result.page_path.read_text()
     with pytest.raises(UsageError, match="Unknown parameter 'limits' of report my-own"):
         run_report(notebook, net=net, out=tmp_path / "out", since=SINCE, until=UNTIL, parameters={"limits": 7})
+
+
+def test_all_plots_and_texts_of_ones_own_notebook_are_on_its_page(net: Network, tmp_path: Path) -> None:
+    cells = (
+        "import matplotlib.pyplot as plt\nimport pandas as pd\nfrom IPython.display import Markdown",
+        "drawn = plt.plot([1, 2])",
+        "pd.DataFrame({'a': [1, 2]}).plot()",
+        "figure, axes = plt.subplots()\naxes.plot([1, 2])\nfigure",
+        "Markdown('# Result\\n**bold** <script>alert(1)</script>')",
+    )
+    notebook = write_notebook(tmp_path / "own.ipynb", "during = since = until = None", *cells)
+    page = run_report(notebook, net=net, out=tmp_path / "out", since=SINCE, until=UNTIL).page_path.read_text()
+    assert page.count("<picture>") == 3
+    assert "Axes" not in page and "Markdown object" not in page
+    assert "<p><strong>Result</strong></p>\n<p><strong>bold</strong> &lt;script&gt;alert(1)" in page
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_parameter_can_have_any_name(net: Network, tmp_path: Path) -> None:
+    notebook = write_notebook(
+        tmp_path / "own.ipynb", "during = since = until = None\njson = model_config = _x = 'x'\ncopy = True"
+    )
+    result = run_report(notebook, net=net, out=tmp_path / "out", since=SINCE, until=UNTIL, parameters={"copy": "false"})
+    assert result.run["parameters"] == {"json": "x", "model_config": "x", "_x": "x", "copy": False}
+    with pytest.raises(UsageError, match=r"copy= of report own must be a valid boolean"):
+        run_report(notebook, net=net, out=tmp_path / "out", since=SINCE, until=UNTIL, parameters={"copy": "many"})
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_run_over_all_history_says_its_days(tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    result = run_report("small", net=connect(tmp_path / "store"), out=tmp_path / "out", since="0001-01-01", until=UNTIL)
+    assert "<title>2026-11-08: " in result.page_path.read_text() and "<title>0001" not in result.page_path.read_text()
+    assert "<title>2026-11-08: " in (tmp_path / "out" / "index.html").read_text()
 
 
 @pytest.mark.parametrize(

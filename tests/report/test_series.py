@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -151,12 +152,36 @@ def test_of_two_runs_over_one_day_the_later_counts() -> None:
     assert sorted(days_of(runs).values()) == [2.0, 3.0]
 
 
+def test_the_days_of_all_history_begin_with_the_history(tmp_path: Path) -> None:
+    days = [{"since": f"2026-11-0{number}T00:00:00Z"} for number in (7, 8)]
+    figure = {**FIGURE, "before": [], "days": [1.0, 2.0]}
+    publish(tmp_path, "verdicts", "v0", "0001-01-01", "2026-11-09", key_figures=[figure], days=days)
+    page = write_overview(tmp_path).read_text(encoding="utf-8")
+    assert re.findall(r"<title>(2026[^<]*)</title>", page) == ["2026-11-07: 1 byte", "2026-11-08: 2 bytes"] * 2
+
+
+def test_the_first_days_of_the_calendar_have_none_before(tmp_path: Path) -> None:
+    figure = {**FIGURE, "before": [], "days": [1.0, 2.0]}
+    publish(tmp_path, "verdicts", "v0", "0001-01-01", "0001-01-03", key_figures=[figure])
+    assert "<title>0001-01-01: 1 byte</title>" in write_overview(tmp_path).read_text(encoding="utf-8")
+
+
+def test_the_days_of_another_participant_are_no_own_cost(tmp_path: Path) -> None:
+    for name, since, until, value in (("ours", "02", "04", 1.0), ("theirs", "04", "06", 7.0), ("ours", "06", "08", 2.0)):
+        figures = [{**FIGURE, "label": "Own traffic cost", "before": [], "days": [value] * 2}]
+        window = f"2026-11-{since}", f"2026-11-{until}"
+        publish(tmp_path, "weekly", f"w{since}", *window, key_figures=figures, parameters={"participant": name})
+    page = write_overview(tmp_path).read_text(encoding="utf-8")
+    card = re.findall(r"<title>2026-11-(0[^<]*)</title>", page.partition('<ul class="cards">')[2])
+    assert card == ["02: 1 byte", "03: 1 byte", "04: –", "05: –", "06: 2 bytes", "07: 2 bytes"]
+
+
 def test_a_sparkline_marks_days_beyond_all_days_before() -> None:
-    line = sparkline({**FIGURE, "before": [10.0, 20.0] * 10, "days": [15.0, 25.0]}, "2026-11-02T00:00:00Z")  # type: ignore[typeddict-item]
+    line = sparkline({**FIGURE, "before": [10.0, 20.0] * 10, "days": [15.0, 25.0]}, date(2026, 11, 2))  # type: ignore[typeddict-item]
     assert line is not None and line.outside == "M215 4h0"
     assert line.label.endswith("8 of 10 days before lie between 10 bytes and 20 bytes")
 
 
 def test_a_day_between_unknown_ones_is_a_dot() -> None:
-    line = sparkline({**FIGURE, "before": [], "days": [None, 1.0, None, 2.0, 3.0]}, "2026-11-02T00:00:00Z")  # type: ignore[typeddict-item]
+    line = sparkline({**FIGURE, "before": [], "days": [None, 1.0, None, 2.0, 3.0]}, date(2026, 11, 2))  # type: ignore[typeddict-item]
     assert line is not None and line.days == "M15 36h0M35 20L45 4"

@@ -68,14 +68,19 @@ def in_cents(number: int) -> str:
     return f"{Decimal(number).scaleb(-2):,}"
 
 
-def money(number: int, prices: dict[str, str]) -> str:
+def whole_cents(amount: Fraction) -> int:
+    return math.floor(amount * 100)
+
+
+def money(number: int, prices: dict[str, str], *, down: bool = False) -> str:
     """Traffic at the list price in currency, and that in coin at the rate of the network, empty without prices."""
+    whole: Callable[[Fraction], int] = whole_cents if down else cents
     if not prices.get("price"):
         return ""
-    currency = cents(Fraction(number, 10**6) * Fraction(prices["price"].split()[0]))
+    currency = whole(Fraction(number, 10**6) * Fraction(prices["price"].split()[0]))
     if not prices.get("rate"):
         return f"{in_cents(currency)} USD"
-    coin = cents(Fraction(currency, 100) / Fraction(prices["rate"].split()[0]))
+    coin = whole(Fraction(currency, 100) / Fraction(prices["rate"].split()[0]))
     return f"{in_cents(currency)} USD or {in_cents(coin)} coin"
 
 

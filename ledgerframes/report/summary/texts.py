@@ -9,6 +9,7 @@ from ledgerframes.report.cells import shorten
 from ledgerframes.statistics import printing
 
 BOUNDS = {"< ": "less than ", "> ": "more than "}
+NO_POINTS = printing.points(0)
 NO_TEMPLATE = {"reassignment": "Reassignments", "transaction": "Transactions without a tree"}
 NOT_VISIBLE = "Requests that are not visible (rejected or private)"
 
@@ -46,6 +47,16 @@ def signed_percent(change: int | Fraction, before: int | Fraction) -> str:
         if text.startswith(mark):
             return f"{bound}{sign}{text.removeprefix(mark)}"
     return f"{sign}{text}"
+
+
+def signed_points(difference: Fraction | float) -> str:
+    """Return a difference of shares in points, with its sign.
+
+    >>> signed_points(-0.0342), signed_points(0.2), signed_points(0), signed_points(-0.0004)
+    ('−3.4 points', '+20.0 points', '+0.0 points', 'less than −0.1 points')
+    """
+    sign, text = ("+", printing.points(difference)) if difference >= 0 else ("−", printing.points(-difference))
+    return f"less than {sign}0.1 points" if difference and text == NO_POINTS else f"{sign}{text}"
 
 
 def listing(texts: Sequence[str]) -> str:
