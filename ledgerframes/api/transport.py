@@ -243,7 +243,7 @@ class Transport:
     @property
     def _max_wait(self) -> float:
         """Seconds for which a host that refuses every request is waited for."""
-        return self.limits.max_wait_minutes * 60 if self.limits.retries else 0.0
+        return self.limits.max_wait_seconds if self.limits.retries else 0.0
 
     def _noting_refusals(self, url: str, call: Callable[[], T]) -> T:
         """Call a function that sends a request, and tell the outcome to the host's rate."""

@@ -37,13 +37,9 @@ class Wallet(Client):
             If the wallet does not know the offer. Right after its creation, it may not know it yet
             (docs/facts.md#offer-status-lag).
         """
-        limits = self.transport.limits
+        limits, waits = self.transport.limits, self.transport.waits
         return retry(
-            lambda: self.offer_status_once(tracking_id),
-            limits.retries + 1,
-            is_retryable,
-            self.transport.waits,
-            limits.max_wait_minutes * 60,
+            lambda: self.offer_status_once(tracking_id), limits.retries + 1, is_retryable, waits, limits.max_wait_seconds
         )
 
     @operation("POST /v0/wallet/transfer-offers/{tracking_id}/status", name="offer_status", returns=OfferStatus, read_only=True)

@@ -56,15 +56,12 @@ def settings_in_use(settings: Settings, overrides: Mapping[str, Any]) -> list[Se
     values = [pair for name, value in settings for pair in (value if name in GROUPS else [(name, value)])]
     if settings.profile != SANDBOX:
         values = [(name, value) for name, value in values if name not in SandboxShape.model_fields]
-    return [Setting(name, _format(name, value), _origin(layers, name, settings.profile)) for name, value in values]
+    section = f"{_short_path(profile_path(settings.profile))}, [{settings.profile}]"
+    return [Setting(name, _format(name, value), _origin(layers, name, section)) for name, value in values]
 
 
-def _origin(layers: Mapping[str, Mapping[str, Any]], name: str, profile: str) -> str:
-    names = {
-        "keyword": "command line",
-        "environment": variable_of(name),
-        FILE_NAME: f"{_short_path(profile_path(profile))}, [{profile}]",
-    }
+def _origin(layers: Mapping[str, Mapping[str, Any]], name: str, section: str) -> str:
+    names = {"keyword": "command line", "environment": variable_of(name), FILE_NAME: section}
     return next((names[layer] for layer in layers if name in layers[layer]), "default")
 
 

@@ -87,7 +87,7 @@ def _read_from_store(net: Network, table: str, time_window: Window | None, allow
         snapshot = net.store.snapshot(dataset, time_window)  # which knows what is missing before the window
     holes = tuple(each.window if isinstance(each, MigrationWindow) else each for each in missing or ())
     known_to_updates = functools.partial(committed_ids, net.store)
-    ids = {key for segment in snapshot.segments for key in segment.extent.keys if isinstance(segment.extent, IdSet)}
+    ids = {key for segment in snapshot.segments if isinstance(segment.extent, IdSet) for key in segment.extent.keys}
     is_committed = bool(ids) and bool(known_to_updates(pa.array(sorted(ids), pa.string())))
     return Frames(
         replace(snapshot, missing_windows=holes),

@@ -149,7 +149,7 @@ class Column:
         if isinstance(value, pd.Timestamp):
             return value.strftime("%Y-%m-%d %H:%M")
         if isinstance(value, Decimal):
-            return _with_minus(_amount(value, self.decimals))
+            return printing.amount(value, self.decimals)
         if self.is_number and self.name.endswith(ID_NAMES):
             return str(value)
         if self.is_number:
@@ -186,19 +186,6 @@ def _duration_unit(values: pd.Series) -> str:
 def _with_minus(number: str) -> str:
     """Return a number with the minus sign that shares and changes have."""
     return number.replace("-", "−")
-
-
-def _amount(value: Decimal, decimals: int) -> str:
-    """Return an amount with the decimals of its column.
-
-    >>> _amount(Decimal("108.0000000000"), 2), _amount(Decimal("0E-10"), 2), _amount(Decimal("0.1784923"), 4)
-    ('108.00', '0.00', '0.1785')
-    >>> _amount(Decimal("-0.00000004"), 4), _amount(Decimal("12345.6"), 2)
-    ('> -0.0001', '12,345.60')
-    """
-    if value and abs(value) < printing.LEAST_AMOUNT:
-        return f"< {printing.LEAST_AMOUNT}" if value > 0 else f"> -{printing.LEAST_AMOUNT}"
-    return f"{value:,.{decimals}f}"
 
 
 def _number(value: float) -> str:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +58,15 @@ class FrozenInputs:
             "page": template_digest(),
             "version": installed_version(),
             "history": digest_of(self.history) if self.history else "",
+            "data": self.data_digest,
             "events": self._describe(EVENTS),
-            "data": self.data_digest(),
-            "contracts": self._describe_contracts() if self.report.needs_state else [],
+            "contracts": self._describe(BULK_ACS) if self.report.needs_state else [],
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
+    @cached_property
     def data_digest(self) -> str:
-        """Return a digest of all rows that the report can read.
+        """The digest of all rows that the report can read.
 
         A user's notebook can read all that the store has.
         """
@@ -75,15 +77,11 @@ class FrozenInputs:
         digests = [store.snapshot(EVENTS, events).digest, *(store.snapshot(each).digest for each in datasets)]
         return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
 
-    def _describe_contracts(self) -> list[object]:
-        """Return what decides the state of the network without its whole history."""
-        return [*self._describe(BULK_ACS), self.net.store.snapshot(CONTRACTS).digest]
-
     def _describe(self, dataset: Dataset) -> list[object]:
-        """Return what decides the rows of a dataset, and which of them are final."""
+        """Return which rows of a dataset are final, where they are from, and what is missing."""
         snapshot = self.net.store.snapshot(dataset, Window(self._start, self.window.until))
         segments = [[str(each.extent), each.status, each.source] for each in snapshot.segments]
-        return [snapshot.digest, segments, sorted(snapshot.unreadable), str(snapshot.missing_before)]
+        return [segments, sorted(snapshot.unreadable), str(snapshot.missing_before)]
 
     @property
     def _start(self) -> datetime:

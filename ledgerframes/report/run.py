@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +32,7 @@ from ledgerframes.report.prices import check_price
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, find_report
 from ledgerframes.report.rules import Rule, parse_rule
-from ledgerframes.report.run_content import Bounds, RunContent, RunFacts, ServiceVersions, Versions
+from ledgerframes.report.run_content import Bounds, RunContent, RunFacts, ServiceVersions, versions_in_use
 from ledgerframes.report.runs import published_contents
 from ledgerframes.report.timer import Timer
 from ledgerframes.store.location import digest_of
@@ -228,7 +226,8 @@ class _Run:
                 published = self._published_key(inputs)
             if published:
                 return self._reuse(published)
-            self._check_parameters(frames)
+            if any(self._published_runs()):  # otherwise, the load has checked them
+                self._check_parameters(frames)
             facts = self._facts(inputs)
             key = self._key(inputs, facts)
             if self.report_dir.is_complete(key):
@@ -270,7 +269,9 @@ class _Run:
 
     def _published_key(self, inputs: FrozenInputs) -> str | None:
         """Return the key of the run with these inputs, or None if there is none."""
-        return next((key for key, run in self._published_runs() if run.get("digest") == self._digest(inputs)), None)
+        runs = list(self._published_runs())
+        digest = self._digest(inputs) if runs else ""
+        return next((key for key, run in runs if run.get("digest") == digest), None)
 
     def _reuse(self, key: str) -> ReportResult:
         """Return a published run, which must meet the requirements of this one."""
@@ -357,7 +358,7 @@ class _Run:
             "key_figures": key_figures,
             "summary": summary,
             **measured.facts,
-            "versions": _versions(),
+            "versions": versions_in_use(),
             "inputs": {"notebook": digest_of(self.report.path), "page": template_digest(), **measured.digests},
             "digest": self._digest(inputs),
         }
@@ -371,7 +372,7 @@ class _Run:
         """Return the window and a digest of all inputs that determine the page."""
         content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage", "quality", "summary")}
         content |= {name: facts["inputs"][name] for name in ("snapshot", "history", "notebook", "page")}
-        content |= {"data": inputs.data_digest(), "version": facts["versions"]["ledgerframes"]}
+        content |= {"data": inputs.data_digest, "version": facts["versions"]["ledgerframes"]}
         if self.pdf:
             content["files"] = PDF
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -382,17 +383,6 @@ class _Run:
         broken = tuple(reason for rule in self.rules if (reason := rule.explain(run["headline"])))
         latest = self.report_dir.latest
         return ReportResult(self.report.name, key, directory, directory / PAGE, latest, reused, run, is_latest, broken)
-
-
-def _versions() -> Versions:
-    return {
-        "python": platform.python_version(),
-        "ledgerframes": version("ledgerframes"),
-        "duckdb": version("duckdb"),
-        "pandas": version("pandas"),
-        "pyarrow": version("pyarrow"),
-        "matplotlib": version("matplotlib"),
-    }
 
 
 def _key_start(window: Window) -> str:

@@ -6,7 +6,9 @@ runs of some earlier versions.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import NotRequired, TypedDict
 
 from ledgerframes.api.names import Api
@@ -168,6 +170,18 @@ class Versions(TypedDict):
     pandas: str
     pyarrow: str
     matplotlib: str
+
+
+def versions_in_use() -> Versions:
+    """Return the versions of this process."""
+    return {
+        "python": platform.python_version(),
+        "ledgerframes": version("ledgerframes"),
+        "duckdb": version("duckdb"),
+        "pandas": version("pandas"),
+        "pyarrow": version("pyarrow"),
+        "matplotlib": version("matplotlib"),
+    }
 
 
 class SegmentContent(TypedDict):

@@ -114,6 +114,11 @@ class Limits(BaseModel):
     max_download_bytes: int = Field(default=10_000_000_000, ge=1000)
     max_download_minutes: float = Field(default=240.0, gt=0, le=525_600)
 
+    @property
+    def max_wait_seconds(self) -> float:
+        """`max_wait_minutes` in seconds."""
+        return self.max_wait_minutes * 60
+
     @field_validator("requests_per_second")
     @classmethod
     def _usable_rate(cls, rate: float) -> float:

@@ -95,7 +95,7 @@ class Submission:
 
     def _retry(self, call: Callable[[], TransferOffer], attempts: int, on: Callable[[Exception], bool]) -> TransferOffer:
         transport = self._wallet.transport
-        return retry(call, attempts, on, transport.waits, transport.limits.max_wait_minutes * 60)
+        return retry(call, attempts, on, transport.waits, transport.limits.max_wait_seconds)
 
     def _send(self) -> TransferOffer:
         """Send the offer once, and look it up if the outcome is open."""

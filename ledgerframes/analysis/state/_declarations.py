@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.arguments import Snapshot, base_table
-from ledgerframes.analysis.state._lifetimes import SNAPSHOT_COLUMNS, lifetimes_query, require_all_updates
+from ledgerframes.analysis.state._lifetimes import SNAPSHOT_COLUMNS, lifetimes_query, require_no_chosen_updates
 from ledgerframes.analysis.state._snapshot import is_snapshot
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
@@ -37,7 +37,7 @@ def _amount(name: str, description: str, unit: str = "") -> declare.ResultColumn
 def _queries(frames: Frames, base: Snapshot | None) -> list[Query]:
     if is_snapshot(frames):
         raise UsageError("A snapshot alone has no query of its state. Query it with lf.sql(net, 'FROM active_contracts').")
-    require_all_updates(frames)
+    require_no_chosen_updates(frames)
     return [lifetimes_query(base_table(base, SNAPSHOT_COLUMNS))]
 
 

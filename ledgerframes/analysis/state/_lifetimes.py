@@ -33,7 +33,7 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     ``from``, ``until``, ``known_until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and
     ``reason`` (empty if it counts). Contracts that ended before ``known_from`` can be absent (missing if all are known).
     """
-    require_all_updates(frames)
+    require_no_chosen_updates(frames)
     older = base_table(base, SNAPSHOT_COLUMNS)
     created = run(frames, lifetimes_query(older)).rename(columns={"since": "from"})
     names = ("template_name", "package_name", "create_arguments")
@@ -118,7 +118,7 @@ def require_rules(contracts: pd.DataFrame) -> None:
 # -- required history ---------------------------------------------------------------------------------------------------
 
 
-def require_all_updates(frames: Frames) -> None:
+def require_no_chosen_updates(frames: Frames) -> None:
     """Raise a CoverageError for frames of chosen updates, which can miss an archival."""
     if frames._filter.has_chosen_ids:
         raise CoverageError(
