@@ -629,6 +629,13 @@ def test_contracts_of_which_there_are_none_are_drawn():
     )
 
 
+def test_an_unknown_cost_in_an_anatomy_is_not_zero():
+    frame = result("cost.anatomy")(3).assign(part="envelope", traffic_cost=pd.array([5_000, pd.NA, 0], "Int64"))
+    ax = plot(frame, picture="cost.anatomy")
+    assert [text.get_text() for text in ax.texts][:3] == ["5.0 kB", "unknown", "0 B"]
+    assert ax.get_title(loc="left") == "Traffic cost by envelope: at least 5.0 kB in 3 envelopes"
+
+
 def test_an_anatomy_without_costs_says_so():
     frame = result("cost.anatomy")(3).assign(part="envelope", traffic_cost=pd.array([pd.NA] * 3, "Int64"))
     assert "The cost of this transaction is unknown." in texts_of(plot(frame, picture="cost.anatomy"))

@@ -42,9 +42,9 @@ def cost_anatomy(chart: Chart) -> None:
     labels, costs = r.group_remaining(texts, r.numbers(envelopes["traffic_cost"]), MAX_ENVELOPES)
     if len(costs) == 0 or np.isnan(costs).all():
         return chart.show_message("The cost of this transaction is unknown.")
-    costs = np.nan_to_num(costs)
-    total = float(costs.sum())
-    drawn = s.bars(chart, labels, costs, [c.size(cost) for cost in costs], np.cumsum(costs) - costs)
+    known = np.nan_to_num(costs)
+    total = float(known.sum())
+    drawn = s.bars(chart, labels, costs, [c.size(cost) for cost in known], np.cumsum(known) - known)
     for bar, text in zip(drawn, labels, strict=True):
         if "no views" in text:
             bar.set(facecolor=c.color(2), **s.HATCHED)
@@ -52,7 +52,8 @@ def cost_anatomy(chart: Chart) -> None:
     ax.set_ylabel("Envelope")
     counts = frame["part"].value_counts().reindex(["node", "view", "envelope", "activity"], fill_value=0)
     note = f"Nodes: {counts['node']:,}. Views: {counts['view']:,}. Activity records: {counts['activity']:,}"
-    in_envelopes = f"{c.size(total)} in {pluralize(int(counts['envelope']), 'envelope')}"
+    bound = "at least " if envelopes["traffic_cost"].isna().any() else ""
+    in_envelopes = f"{bound}{c.size(total)} in {pluralize(int(counts['envelope']), 'envelope')}"
     return chart.show_titles(f"Traffic cost by envelope: {in_envelopes}", note)
 
 
