@@ -118,9 +118,9 @@ def _journal(frames: Frames) -> pd.DataFrame:
 def _verified(frames: Frames) -> pd.DataFrame:
     """Return the checks of the evidence of the last day."""
     with TemporaryDirectory() as parent:
-        folder = Path(parent) / "evidence"
-        lf.grant.evidence(frames, **APP, **_last_day(frames), min_coverage=0, folder=folder)
-        return lf.grant.verify(folder)
+        directory = Path(parent) / "evidence"
+        lf.grant.evidence(frames, **APP, **_last_day(frames), min_coverage=0, directory=directory)
+        return lf.grant.verify(directory)
 
 
 def _base(frames: Frames) -> pd.DataFrame:
@@ -191,12 +191,12 @@ def digests(store: Path) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    folder, chosen, how = Path(sys.argv[1]), sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else ""
+    directory, chosen, how = Path(sys.argv[1]), sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else ""
     if chosen == "report":
-        print(json.dumps(report(folder)))
+        print(json.dumps(report(directory)))
     elif chosen == "digests":
-        print(json.dumps(digests(folder)))
+        print(json.dumps(digests(directory)))
     elif how == "by-hand":
-        print(json.dumps(by_hand.compute(folder, chosen)))
+        print(json.dumps(by_hand.compute(directory, chosen)))
     else:
-        print(json.dumps(compute(folder, chosen, 1 if how else None)))
+        print(json.dumps(compute(directory, chosen, 1 if how else None)))

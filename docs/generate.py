@@ -342,14 +342,14 @@ def json_type(hint: Any) -> str:
     return " or ".join(map(json_type, arguments))
 
 
-def write(folder: Path = HERE) -> None:
-    """Write the pages into a folder, and remove those of earlier names. Several processes may do so at once."""
+def write(directory: Path = HERE) -> None:
+    """Write the pages into a directory, and remove those of earlier names. Several processes may do so at once."""
     written = pages()
-    for path in (folder / "reference").glob("*.md"):
+    for path in (directory / "reference").glob("*.md"):
         if f"reference/{path.name}" not in written:
             path.unlink(missing_ok=True)
     for name, text in written.items():
-        path = folder / name
+        path = directory / name
         path.parent.mkdir(exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             new = path.with_name(f"{path.name}.{os.getpid()}")

@@ -20,7 +20,7 @@ import pyarrow as pa
 from ledgerframes.datasets import Column, Table
 from ledgerframes.datasets.registry import DATASETS, STORED_TABLES
 from ledgerframes.datasets.schema import TEXT
-from ledgerframes.engine.connection import folder_error, open_database, temporary_folder
+from ledgerframes.engine.connection import directory_error, open_database, temporary_dir
 from ledgerframes.engine.failures import failure_of
 from ledgerframes.engine.relation import Relation, in_order, tables_of
 from ledgerframes.engine.results import to_library_type
@@ -129,20 +129,20 @@ def run_query(
         since = START_OF_TIME
     time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since, until, during)
     settings = net.settings.engine
-    with temporary_folder(settings) as directory:
+    with temporary_dir(settings) as directory:
         try:
             store = net.store.freeze(Path(directory) / "catalog.sqlite")
         except OSError as error:
-            raise folder_error(settings, error) from error
+            raise directory_error(settings, error) from error
         with closing(_connect(settings, directory)) as connection:
             relations = _relations(query)
             names = list(dict.fromkeys([*_table_names(query), *tables_of(relations)]))
             return _Views(connection, store, names, relations, time_window).run(query, settings)
 
 
-def _connect(settings: EngineSettings, folder: str) -> DuckDBPyConnection:
+def _connect(settings: EngineSettings, directory: str) -> DuckDBPyConnection:
     """Open a new database, whose settings will be locked. Rows keep their order."""
-    connection = open_database(settings, folder)
+    connection = open_database(settings, directory)
     connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     return connection
 

@@ -80,7 +80,8 @@ def test_token_is_never_shown() -> None:
         ({"vocabulary": "klingon"}, "vocabulary"),
         ({"network": "../elsewhere"}, "network"),
         ({"store": "a\0b"}, "store= must be a path without null characters"),
-        ({"color": "red"}, "Unknown setting 'color'"),
+        ({"color": "red"}, r"Unknown setting 'color'\. Choose from "),
+        ({"spill_folder": "spill"}, r"Unknown setting 'spill_folder'\. Did you mean spill_dir\? Choose from "),
         ({"limits": 3}, "limits"),
     ],
 )
@@ -152,11 +153,11 @@ def test_paths_start_at_the_directory_of_their_file(
     monkeypatch.setenv("LEDGERFRAMES_CONFIG", str(own_settings / "etc" / "ledgerframes.toml"))
     (own_settings / "etc").mkdir()
     (own_settings / "etc" / "ledgerframes.toml").write_text(
-        f'[there]\nstore = "{written}"\nca_file = "ca.pem"\n[there.engine]\nspill_folder = "spill"\n'
+        f'[there]\nstore = "{written}"\nca_file = "ca.pem"\n[there.engine]\nspill_dir = "spill"\n'
     )
     settings = load_settings("there")
     assert str(settings.store) == read.format(file=own_settings / "etc", home=Path.home())
-    assert (settings.ca_file, settings.engine.spill_folder) == (own_settings / "etc" / "ca.pem", own_settings / "etc" / "spill")
+    assert (settings.ca_file, settings.engine.spill_dir) == (own_settings / "etc" / "ca.pem", own_settings / "etc" / "spill")
 
 
 def test_the_paths_of_a_file_are_all_settings_that_are_paths() -> None:

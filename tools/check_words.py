@@ -42,6 +42,9 @@ DIALECT = re.compile(
     r"|\black(?:s|ed|ing)?\b|\b(?:beside|besides|meanwhile)\b|\b(?:makes? no sense|and such|and the like)\b"
 )
 BRITISH = re.compile(r"catalogue|colour|centre|neighbour|behaviour|licence|time-outs?\b")
+FOLDER = re.compile(r"(?:^|_)folders?(?=_|$)")
+# A folder is a day's prefix in the bulk storage. These modules work with them, and so does each one with "bulk" in its path.
+MODULES_WITH_FOLDERS = {"analysis/coverage.py", "loaders/repair.py"}
 IN_SEEDED_IDS = 'key_word="licence"'  # contract ids of every world follow from it
 LOG_EVENT = re.compile(r"^[a-z]+(_[a-z]+)*( [a-z_]+=%[sdr])*$")
 LOG_METHODS = ("debug", "info", "warning", "error", "exception")
@@ -94,6 +97,14 @@ def vague_nouns() -> Iterator[str]:
     """Yield the names that contain a word without a technical meaning."""
     for path, line, name in definitions():
         if VAGUE_NOUNS.search(name.lower()) and name not in ALLOWED_NAMES:
+            yield at(path, line, name)
+
+
+def folders_on_disk() -> Iterator[str]:
+    """Yield the names that contain the word for a prefix in the bulk storage, outside of its modules."""
+    for path, line, name in definitions():
+        module = path.relative_to(PACKAGE).as_posix()
+        if FOLDER.search(name.lower()) and "bulk" not in module and module not in MODULES_WITH_FOLDERS:
             yield at(path, line, name)
 
 
@@ -258,6 +269,7 @@ def british() -> Iterator[str]:
 RULES = (
     Rule("participles", 0, participles),
     Rule("vague-nouns", 0, vague_nouns),
+    Rule("folders-on-disk", 0, folders_on_disk),
     Rule("docstring-form", 0, docstring_form),
     Rule("noun-clauses", 0, noun_clauses),
     Rule("dialect-in-messages", 0, dialect_in_messages),

@@ -40,20 +40,20 @@ OF_CURSOR = ("enable_progress_bar = true", "enable_progress_bar_print = false") 
 DEFAULT_SETTINGS = EngineSettings()
 
 
-def open_database(settings: EngineSettings, folder: str, readable: Iterable[str] = ()) -> DuckDBPyConnection:
-    """Open a locked-down database in memory, with a folder to spill to and folders to read."""
+def open_database(settings: EngineSettings, directory: str, readable: Iterable[str] = ()) -> DuckDBPyConnection:
+    """Open a locked-down database in memory, which spills to a directory and reads others."""
     import duckdb  # late: most commands run no query
 
     limits: dict[str, Option | None] = {"threads": settings.threads, "memory_limit": settings.memory_limit}
     config = {name: value for name, value in limits.items() if value is not None}
-    connection = duckdb.connect(":memory:", config={**LOCKED_DOWN_OPTIONS, **config, "temp_directory": folder})
+    connection = duckdb.connect(":memory:", config={**LOCKED_DOWN_OPTIONS, **config, "temp_directory": directory})
     connection.execute(f"SET GLOBAL allowed_directories = {array_of(f'{each}/' for each in readable)}")
-    connection.execute("SET GLOBAL enable_external_access = false")  # which ends changes of the folders
+    connection.execute("SET GLOBAL enable_external_access = false")  # which ends changes of the directories
     return connection
 
 
-def temporary_folder(settings: EngineSettings) -> TemporaryDirectory[str]:
-    """Return a new temporary folder for data that exceed the memory.
+def temporary_dir(settings: EngineSettings) -> TemporaryDirectory[str]:
+    """Return a new temporary directory for data that exceed the memory.
 
     Raises
     ------
@@ -61,23 +61,23 @@ def temporary_folder(settings: EngineSettings) -> TemporaryDirectory[str]:
         If it cannot be created.
     """
     try:
-        if settings.spill_folder:
-            settings.spill_folder.mkdir(parents=True, exist_ok=True)
-        return TemporaryDirectory(prefix="ledgerframes-", dir=settings.spill_folder, ignore_cleanup_errors=True)
+        if settings.spill_dir:
+            settings.spill_dir.mkdir(parents=True, exist_ok=True)
+        return TemporaryDirectory(prefix="ledgerframes-", dir=settings.spill_dir, ignore_cleanup_errors=True)
     except OSError as error:
-        raise folder_error(settings, error) from error
+        raise directory_error(settings, error) from error
 
 
-def folder_error(settings: EngineSettings, error: OSError) -> UsageError:
-    """Return the error for a temporary folder that cannot be written."""
-    parent = f"spill_folder={str(settings.spill_folder)!r}" if settings.spill_folder else "the folder of temporary files"
-    return UsageError(f"Cannot write to {parent}: {error.strerror}. Set spill_folder= to another folder.")
+def directory_error(settings: EngineSettings, error: OSError) -> UsageError:
+    """Return the error for a temporary directory that cannot be written."""
+    parent = f"spill_dir={str(settings.spill_dir)!r}" if settings.spill_dir else "the directory of temporary files"
+    return UsageError(f"Cannot write to {parent}: {error.strerror}. Set spill_dir= to another directory.")
 
 
 @contextmanager
-def connected(settings: EngineSettings, folders: frozenset[str] = frozenset()) -> Iterator[DuckDBPyConnection]:
-    """Open a connection in UTC to the files in some folders and to registered tables."""
-    with closing(_database(settings, folders).connection.cursor()) as connection:
+def connected(settings: EngineSettings, directories: frozenset[str] = frozenset()) -> Iterator[DuckDBPyConnection]:
+    """Open a connection in UTC to the files in some directories and to registered tables."""
+    with closing(_database(settings, directories).connection.cursor()) as connection:
         for setting in OF_CURSOR:
             connection.execute(f"SET {setting}")
         yield connection
@@ -85,28 +85,28 @@ def connected(settings: EngineSettings, folders: frozenset[str] = frozenset()) -
 
 @dataclass(frozen=True)
 class _Database:
-    """An empty database in memory, and the folder to which its queries spill."""
+    """An empty database in memory, and the directory to which its queries spill."""
 
     connection: DuckDBPyConnection
-    folder: TemporaryDirectory[str]
+    directory: TemporaryDirectory[str]
 
     def close(self) -> None:
-        """Close the database before Python exits and complains, and remove the folder."""
+        """Close the database before Python exits and complains, and remove the directory."""
         self.connection.close()
-        self.folder.cleanup()
+        self.directory.cleanup()
         _database.cache_clear()
 
 
 @cache
-def _database(settings: EngineSettings, folders: frozenset[str]) -> _Database:
+def _database(settings: EngineSettings, directories: frozenset[str]) -> _Database:
     """Open a database once per process, because opening takes longer than a small query."""
     with ExitStack() as opened:  # Ctrl-C leaves nothing open
-        folder = temporary_folder(settings)
-        opened.callback(folder.cleanup)
-        connection = opened.enter_context(closing(open_database(settings, folder.name, folders)))
+        directory = temporary_dir(settings)
+        opened.callback(directory.cleanup)
+        connection = opened.enter_context(closing(open_database(settings, directory.name, directories)))
         for setting in OF_DATABASE:
             connection.execute(f"SET GLOBAL {setting}")
         opened.pop_all()
-    database = _Database(connection, folder)
+    database = _Database(connection, directory)
     atexit.register(database.close)
     return database

@@ -37,8 +37,8 @@ def _first_line(error: Exception) -> str:
 
 def _memory_error(error: Exception, settings: EngineSettings) -> UsageError:
     limit = settings.memory_limit or "the default"
-    folder = "" if settings.spill_folder else "set spill_folder= to a folder with more space, "
+    more_space = "" if settings.spill_dir else "set spill_dir= to a directory with more space, "
     return UsageError(
-        f"The query needs more memory than memory_limit={limit} allows: {_first_line(error)}. Set memory_limit= higher, {folder}"
-        "or choose a shorter window or fewer columns, because the result must fit, too."
+        f"The query needs more memory than memory_limit={limit} allows: {_first_line(error)}. Set memory_limit= higher, "
+        f"{more_space}or choose a shorter window or fewer columns, because the result must fit, too."
     )

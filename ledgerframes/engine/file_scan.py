@@ -20,7 +20,7 @@ class FileScan:
 
     Attributes
     ----------
-    folder : str
+    directory : str
         Directory of all files of the same store.
     paths : sequence of str
         Absolute paths of the files.
@@ -32,7 +32,7 @@ class FileScan:
         Keys of the rows that do not count, or None if all count.
     """
 
-    folder: str
+    directory: str
     paths: Sequence[str]
     conditions: Sequence[str] = ()
     update_ids: pa.Table | None = None

@@ -130,8 +130,8 @@ def _running(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> It
     """Open a connection with the tables of a query, and raise failures as our errors."""
     names = [name for name in tables_of(query.relations, without=shared) if name not in query.parameters]
     rows_of = {name: table_rows(*query.source(tables, name)) for name in names}
-    folders = frozenset(rows.folder for rows in rows_of.values() if isinstance(rows, FileScan))
-    with connected(tables.engine, folders) as connection:
+    directories = frozenset(rows.directory for rows in rows_of.values() if isinstance(rows, FileScan))
+    with connected(tables.engine, directories) as connection:
         import duckdb
 
         try:

@@ -38,7 +38,7 @@ ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def environment_variables(
-    net: Network, inputs: FrozenInputs, tables_dir: Path, working_dir: Path, spill_folder: Path
+    net: Network, inputs: FrozenInputs, tables_dir: Path, working_dir: Path, spill_dir: Path
 ) -> dict[str, str]:
     """Return all variables of a process in which ``lf.connect()`` is the frozen network.
 
@@ -48,7 +48,7 @@ def environment_variables(
     """
     token_variable = net.settings.token_env
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX) and name != token_variable}
-    limits = net.settings.engine.model_copy(update={"spill_folder": spill_folder}).model_dump(exclude_none=True)
+    limits = net.settings.engine.model_copy(update={"spill_dir": spill_dir}).model_dump(exclude_none=True)
     settings = {
         "PROFILE": "sandbox",
         "NETWORK": net.name,
@@ -61,7 +61,7 @@ def environment_variables(
     paths = {
         TABLES_VARIABLE: str(tables_dir.absolute()),
         "IPYTHONDIR": str((working_dir / "ipython").absolute()),
-        "TMPDIR": str(spill_folder),
+        "TMPDIR": str(spill_dir),
     }
     if inputs.history is not None:
         paths[HISTORY_VARIABLE] = str(inputs.history.absolute())

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ledgerframes.api.names import Api
 from ledgerframes.api.versions import TRIED
-from ledgerframes.engine.connection import temporary_folder
+from ledgerframes.engine.connection import temporary_dir
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.installation import extra_for
@@ -335,8 +335,8 @@ class _Run:
         working_dir.mkdir()
         parameters = {"during": None, **_bounds(self.window), **self.parameters}
         # The process of the notebook is killed at the end, and cannot remove what its queries wrote.
-        with self.timer.step("notebook"), temporary_folder(self.net.settings.engine) as folder:
-            variables = environment_variables(self.net, inputs, directory / "tables", working_dir, Path(folder))
+        with self.timer.step("notebook"), temporary_dir(self.net.settings.engine) as spill_dir:
+            variables = environment_variables(self.net, inputs, directory / "tables", working_dir, Path(spill_dir))
             return execute(self.report.path, parameters, variables, working_dir, self.timer.remaining_seconds())
 
     def _facts(self, inputs: FrozenInputs) -> RunFacts:

@@ -52,7 +52,7 @@ SANDBOX = "sandbox"
 # Names that Windows reserves for devices, with any extension. A store may be copied there.
 DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 TOKENS = {"token", "token_file", "token_env"}
-PATHS = ("token_file", "ca_file", "client_cert_file", "client_key_file", "store", "spill_folder")
+PATHS = ("token_file", "ca_file", "client_cert_file", "client_key_file", "store", "spill_dir")
 
 
 class Settings(BaseModel):
@@ -371,7 +371,8 @@ def _describe(error: ValidationError) -> str:
     parts = _invalid_parts(error)
     name = ".".join(part for part in parts if part == parts[0] or part in Vocabulary.model_fields)
     if first["type"] == "extra_forbidden":
-        return f"Unknown setting {'.'.join(parts)!r}. Choose from {', '.join(_field_names())}."
+        near = "".join(f"Did you mean {each}? " for each in difflib.get_close_matches(parts[-1], _field_names(), 1))
+        return f"Unknown setting {'.'.join(parts)!r}. {near}Choose from {', '.join(_field_names())}."
     reason = describe_constraint(first["msg"])
     return f"{name}= {reason}." if name else f"{reason}."
 

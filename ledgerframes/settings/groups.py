@@ -154,16 +154,16 @@ class EngineSettings(BaseModel):
     threads : int, optional
         Threads of one query (default: one for each core).
     memory_limit : str, optional
-        Memory of the queries of a process, such as ``"4GB"``. Beyond it, they write to `spill_folder` (default: four fifths of
+        Memory of the queries of a process, such as ``"4GB"``. Beyond it, they write to `spill_dir` (default: four fifths of
         the machine's).
-    spill_folder : Path, optional
-        Folder for what exceeds the memory (default: that of temporary files).
+    spill_dir : Path, optional
+        Directory for what exceeds the memory (default: that of temporary files).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     threads: int | None = Field(default=None, ge=1, le=1024)
     memory_limit: str | None = None
-    spill_folder: LocalPath | None = None
+    spill_dir: LocalPath | None = None
 
     @field_validator("memory_limit")
     @classmethod

@@ -124,8 +124,8 @@ class StoreSnapshot:
 
         They are None in an object store, or if one of them has another schema.
         """
-        folder, paths = self.location.local_path, self.paths(table, window)
-        files = local_files(folder, paths) if folder and paths else None
+        directory, paths = self.location.local_path, self.paths(table, window)
+        files = local_files(directory, paths) if directory and paths else None
         if files:
             require_whole(self.location, [segment.files[table] for segment in self._near(table, window)])
         return files

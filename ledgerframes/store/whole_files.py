@@ -24,13 +24,13 @@ THREADS = os.cpu_count() or 1
 class LocalFiles(NamedTuple):
     """Absolute paths of files in one directory or below it."""
 
-    folder: str
+    directory: str
     paths: tuple[str, ...]
 
 
-def local_files(folder: Path, paths: Sequence[str]) -> LocalFiles | None:
+def local_files(directory: Path, paths: Sequence[str]) -> LocalFiles | None:
     """Return files that DuckDB can open, or None if it would take their paths for patterns."""
-    return None if PATTERN_CHARACTERS & set(str(folder)) else LocalFiles(str(folder), tuple(paths))
+    return None if PATTERN_CHARACTERS & set(str(directory)) else LocalFiles(str(directory), tuple(paths))
 
 
 def require_whole(location: Location, files: Sequence[SegmentFile]) -> None:

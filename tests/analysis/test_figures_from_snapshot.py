@@ -99,10 +99,10 @@ def test_evidence_takes_a_snapshot(network: tuple[lf.Network, Frames], tmp_path:
         result = figure(part, **options, base=contracts)
         assert result["app_bytes"].notna().any()
         pd.testing.assert_frame_equal(result[columns], figure(history, **options)[columns])
-    folder = tmp_path / "evidence"
-    lf.grant.evidence(part, **options, base=contracts, folder=folder)
-    assert f'"base": "{iso(since)}"' in (folder / "manifest.json").read_text()
-    assert len(lf.grant.verify(folder))
+    directory = tmp_path / "evidence"
+    lf.grant.evidence(part, **options, base=contracts, directory=directory)
+    assert f'"base": "{iso(since)}"' in (directory / "manifest.json").read_text()
+    assert len(lf.grant.verify(directory))
 
 
 def test_an_anatomy_takes_a_snapshot(network: tuple[lf.Network, Frames]) -> None:

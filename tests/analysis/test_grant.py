@@ -1,4 +1,4 @@
-"""Use of an app by outside parties, and the folder that an auditor checks."""
+"""Use of an app by outside parties, and the directory that an auditor checks."""
 
 from __future__ import annotations
 
@@ -152,19 +152,19 @@ def history(net: lf.Network) -> Frames:
 
 
 @pytest.fixture(scope="module")
-def folder(history: Frames, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def directory(history: Frames, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("grant") / "evidence"
     parties = sorted(history.activity_records["party"].unique())
     own = history.verdicts["submitting_parties"].iloc[0][0]
-    lf.grant.evidence(history, app={**MEADOW, "parties": parties}, exclude=[own], folder=path, **SMALL)
+    lf.grant.evidence(history, app={**MEADOW, "parties": parties}, exclude=[own], directory=path, **SMALL)
     return path
 
 
-def test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop(history: Frames, folder: Path) -> None:
-    days, totals = (pd.read_parquet(folder / f"{name}.parquet", dtype_backend="pyarrow") for name in ("days", "totals"))
+def test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop(history: Frames, directory: Path) -> None:
+    days, totals = (pd.read_parquet(directory / f"{name}.parquet", dtype_backend="pyarrow") for name in ("days", "totals"))
     part = history.between("2026-11-07", "2026-11-09")
     visible = set(part.tree_events.loc[part.tree_events["package_name"] == "meadow-token", "update_id"])
-    own = json.loads((folder / "manifest.json").read_text())["parameters"]["exclude"][0]
+    own = json.loads((directory / "manifest.json").read_text())["parameters"]["exclude"][0]
     costs = dict(zip(part.traffic["update_id"], part.traffic["total_traffic_cost"], strict=True))
     sums, seen, firsts = defaultdict(int), set(), defaultdict(int)
     verdicts = part.verdicts.sort_values(["record_time", "update_id"])
@@ -181,7 +181,7 @@ def test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop(history: Frames, fo
     assert totals["parties"].iloc[0] == len(seen) == days["parties_cumulative"].iloc[-1]
     assert 0 < totals["app_bytes"].iloc[0] <= totals["bytes"].iloc[0]
     earned = lf.activity.recompute(history).set_index("update_id")["burn_bytes"]
-    requests = pd.read_parquet(folder / "requests.parquet")
+    requests = pd.read_parquet(directory / "requests.parquet")
     accepted = requests.loc[requests["is_accepted"], "update_id"]
     assert totals["app_bytes"].iloc[0] == earned[earned.index.isin(accepted)].sum()
     has_no_cost = requests["is_accepted"] & requests["total_traffic_cost"].isna()
@@ -191,23 +191,23 @@ def test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop(history: Frames, fo
     assert [column.name for column in columns] == list(days.columns)
 
 
-def test_a_folder_verifies_and_says_what_it_rests_on(net: lf.Network, history: Frames, folder: Path) -> None:
-    checks = lf.grant.verify(folder, net=net)
+def test_a_directory_verifies_and_says_what_it_rests_on(net: lf.Network, history: Frames, directory: Path) -> None:
+    checks = lf.grant.verify(directory, net=net)
     assert (checks["expected"] == checks["value"]).all()
     assert set(checks["check"]) == {"digest", "input", "sum"}
-    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest = json.loads((directory / "manifest.json").read_text())
     assert manifest["inputs"] == history.file_digests != {}
     assert manifest["parameters"]["since"] == "2026-11-07T00:00:00Z"
-    again = folder.with_name("again")
+    again = directory.with_name("again")
     exclude = manifest["parameters"]["exclude"]
-    lf.grant.evidence(history, app=manifest["parameters"]["app"], exclude=exclude, folder=again, **SMALL)
-    assert (again / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()
+    lf.grant.evidence(history, app=manifest["parameters"]["app"], exclude=exclude, directory=again, **SMALL)
+    assert (again / "manifest.json").read_bytes() == (directory / "manifest.json").read_bytes()
     with pytest.raises(UsageError, match="new or empty directory"):
-        lf.grant.evidence(history, app=MEADOW, exclude=exclude, folder=again, **SMALL)
+        lf.grant.evidence(history, app=MEADOW, exclude=exclude, directory=again, **SMALL)
 
 
-def test_every_change_of_a_folder_is_found(folder: Path, tmp_path: Path) -> None:
-    original = {path.name: path.read_bytes() for path in folder.iterdir()}
+def test_every_change_of_a_directory_is_found(directory: Path, tmp_path: Path) -> None:
+    original = {path.name: path.read_bytes() for path in directory.iterdir()}
 
     def spoiled(**contents: bytes | None) -> Path:
         path = tmp_path / str(len(list(tmp_path.iterdir())))
@@ -230,8 +230,8 @@ def test_every_change_of_a_folder_is_found(folder: Path, tmp_path: Path) -> None
         lf.grant.verify(spoiled(manifest_json=b"{}"))
 
 
-def test_a_directory_among_the_files_is_found(folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(folder, tmp_path / "copy")
+def test_a_directory_among_the_files_is_found(directory: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(directory, tmp_path / "copy")
     (copy / "more").mkdir()
     (copy / "days.csv").unlink()
     (copy / "days.csv").mkdir()
@@ -245,19 +245,19 @@ def test_a_directory_among_the_files_is_found(folder: Path, tmp_path: Path) -> N
 
 def test_parties_with_a_space_verify(build: Callable[..., Frames], event: Any, tmp_path: Path) -> None:
     frames = build([event("a", 1, 100, parties=["Alice Smith::1220aa", "bob::1220bb"])])
-    evidence(frames, folder=tmp_path / "evidence")
+    evidence(frames, directory=tmp_path / "evidence")
     checks = lf.grant.verify(tmp_path / "evidence").set_index("subject")
     assert checks.loc["totals parties", "value"] == "2"
-    nobody = evidence(frames, exclude=["Alice Smith::1220aa", "bob::1220bb"], folder=tmp_path / "nobody")
+    nobody = evidence(frames, exclude=["Alice Smith::1220aa", "bob::1220bb"], directory=tmp_path / "nobody")
     assert nobody["requests"].tolist() == [0]
     schemas = [pq.read_schema(tmp_path / name / "requests.parquet") for name in ("evidence", "nobody")]
     assert schemas[0].equals(schemas[1])
     assert '[""Alice Smith::1220aa"",""bob::1220bb""]' in (tmp_path / "evidence" / "requests.csv").read_text()
 
 
-def test_a_folder_with_parties_as_one_text_verifies(folder: Path, tmp_path: Path) -> None:
+def test_a_directory_with_parties_as_one_text_verifies(directory: Path, tmp_path: Path) -> None:
     """As earlier versions wrote them."""
-    path = Path(shutil.copytree(folder, tmp_path / "older"))
+    path = Path(shutil.copytree(directory, tmp_path / "older"))
     rows = pq.read_table(path / "requests.parquet").to_pylist()
     older = [{**row, "outside_parties": " ".join(row["outside_parties"])} for row in rows]
     pq.write_table(pa.Table.from_pylist(older), path / "requests.parquet")
@@ -267,13 +267,13 @@ def test_a_folder_with_parties_as_one_text_verifies(folder: Path, tmp_path: Path
     assert (lf.grant.verify(path)["subject"] == "totals parties").any()
 
 
-def test_days_that_are_not_the_sums_of_the_requests_are_found(folder: Path, tmp_path: Path) -> None:
+def test_days_that_are_not_the_sums_of_the_requests_are_found(directory: Path, tmp_path: Path) -> None:
     """Also with a manifest that was written for them."""
     path = tmp_path / "forged"
     path.mkdir()
-    days = pd.read_parquet(folder / "days.parquet").assign(bytes=1)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    for each in folder.iterdir():
+    days = pd.read_parquet(directory / "days.parquet").assign(bytes=1)
+    manifest = json.loads((directory / "manifest.json").read_text())
+    for each in directory.iterdir():
         (path / each.name).write_bytes(each.read_bytes())
     days.to_parquet(path / "days.parquet", index=False)
     manifest["files"]["days.parquet"]["sha256"] = digest_of(path / "days.parquet")

@@ -63,7 +63,7 @@ RECOMPUTED = {
     "findings": "analysis/test_findings.py::test_a_bad_day_costs_what_its_requests_cost",
     "grant.evidence": "analysis/test_grant.py::test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop",
     "grant.evidence_totals": "analysis/test_grant.py::test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop",
-    "grant.verify": "analysis/test_grant.py::test_every_change_of_a_folder_is_found",
+    "grant.verify": "analysis/test_grant.py::test_every_change_of_a_directory_is_found",
     "reconcile.bounds": f"{COMPARISONS}::test_bounds",
     "reconcile.bulk": f"{HISTORY}::test_the_sandbox_writes_to_bulk_objects_what_it_lists",
     "reconcile.bulk_totals": f"{HISTORY}::test_the_sandbox_writes_to_bulk_objects_what_it_lists",

@@ -117,9 +117,9 @@ def test_a_store_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
 
 def test_a_store_of_a_newer_schema(run: Run, tmp_path: Path) -> None:
     network = run("store", "info", "--json").document["network"]
-    folder = tmp_path / "store" / network
-    folder.mkdir(parents=True)
-    connection = sqlite3.connect(folder / "catalog.sqlite")
+    directory = tmp_path / "store" / network
+    directory.mkdir(parents=True)
+    connection = sqlite3.connect(directory / "catalog.sqlite")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     result = run("doctor", "--json")
@@ -371,11 +371,11 @@ def served_apis() -> Iterator[tuple[Sandbox, int]]:
 
 def test_catalog_and_journal_are_checked(run: Run, tmp_path: Path) -> None:
     assert run("sync", "price-votes", "--store", tmp_path).code == 0
-    (folder,) = [path for path in tmp_path.iterdir() if (path / "catalog.sqlite").exists()]
+    (directory,) = [path for path in tmp_path.iterdir() if (path / "catalog.sqlite").exists()]
     intact = checks(run("doctor", "--store", tmp_path, "--json"))
     assert (intact["catalog"]["status"], intact["catalog"]["message"]) == ("ok", "Intact. Segments: 1.")
     assert (intact["journal"]["status"], intact["journal"]["message"]) == ("ok", "No offers were made.")
-    (folder / "offers.sqlite").write_bytes(b"no journal" * 999)
+    (directory / "offers.sqlite").write_bytes(b"no journal" * 999)
     result = run("doctor", "--store", tmp_path, "--json")
     assert (result.code, checks(result)["journal"]["status"]) == (1, "failed")
     assert "Restore the file from a backup" in str(checks(result)["journal"])

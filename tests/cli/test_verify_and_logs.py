@@ -56,7 +56,7 @@ def test_the_state_of_a_participant_has_a_quarantine(run: Run) -> None:
 def test_verify_says_what_it_checked(run: Run, day: lf.Frames, tmp_path: Path) -> None:
     options: dict[str, Any] = {"since": "2026-11-08T02:00:00Z", "until": "2026-11-09", "min_coverage": 0.5}
     evidence, saved = tmp_path / "evidence", tmp_path / "saved"
-    lf.grant.evidence(day, app={"packages": ["meadow-token"]}, exclude=[], folder=evidence, **options)
+    lf.grant.evidence(day, app={"packages": ["meadow-token"]}, exclude=[], directory=evidence, **options)
     lf.save_frames(day, saved)
     document = run("verify", evidence, "--inputs", "--json").document
     assert document["checks"] == len(lf.grant.verify(evidence, net=lf.connect("sandbox", events=400, days=1)))
@@ -64,10 +64,10 @@ def test_verify_says_what_it_checked(run: Run, day: lf.Frames, tmp_path: Path) -
     (saved / "note.txt").write_text("by hand")
     assert run("verify", saved, "--json").document["not_in_manifest"] == ["note.txt"]
     assert "not checked" in run("verify", saved).out and "note.txt" in run("verify", saved).out
-    for folder, name in ((evidence, "requests.csv"), (saved, "traffic.parquet")):
-        with (folder / name).open("ab") as file:
+    for directory, name in ((evidence, "requests.csv"), (saved, "traffic.parquet")):
+        with (directory / name).open("ab") as file:
             file.write(b"0")
-        failed = run("verify", folder)
+        failed = run("verify", directory)
         assert failed.code == 1 and name in failed.err
     assert run("verify", tmp_path).code != 0
 

@@ -34,20 +34,20 @@ def network(store: Path) -> lf.Network:
 
 @pytest.fixture(scope="module")
 def net(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
-    return network(tmp_path_factory.mktemp("it's a=b folder"))
+    return network(tmp_path_factory.mktemp("it's a=b directory"))
 
 
 @pytest.fixture(scope="module")
 def sources(net: lf.Network, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Frames]:
     """Frames of all kinds."""
-    frames, folder = lf.load_events(net, **DAYS), tmp_path_factory.mktemp("saved")
-    lf.save_frames(frames, folder)
+    frames, directory = lf.load_events(net, **DAYS), tmp_path_factory.mktemp("saved")
+    lf.save_frames(frames, directory)
     return {
         "window": frames,
         "part of the window": frames.between("2026-11-07T05:00:00Z", "2026-11-08T17:30:00Z"),
         "ids": frames.where("verdicts", verdict_result="VERDICT_RESULT_REJECTED"),
         "no ids": frames.where("traffic", lambda rows: rows["total_traffic_cost"] < 0, columns=["total_traffic_cost"]),
-        "saved": lf.open_frames(folder),
+        "saved": lf.open_frames(directory),
         "by id": lf.load_events(net, update_ids=frames.updates["update_id"].head(5).tolist()),
         "ledger": lf.load_updates(net),
         "offsets": lf.load_updates(net, after=1_000, through=500_000),
@@ -66,7 +66,7 @@ def test_the_rows_are_those_of_the_frames(name: str, sources: dict[str, Frames])
             assert not frames.count_rows(table)
             continue
         scanned.add(table)
-        with connected(DEFAULT_SETTINGS, frozenset({scan.folder})) as connection:
+        with connected(DEFAULT_SETTINGS, frozenset({scan.directory})) as connection:
             scan.create_view(connection, table)
             rows = connection.sql(f"FROM {table}").to_arrow_table()
         expected = frames.scan(table).to_table()
@@ -94,7 +94,7 @@ def test_a_query_reads_no_file_elsewhere(sources: dict[str, Frames], tmp_path: P
     pd.DataFrame({"secret": [1]}).to_parquet(path)
     scan = sources["window"]._file_scan("verdicts")
     assert scan
-    with connected(DEFAULT_SETTINGS, frozenset({scan.folder})) as connection:
+    with connected(DEFAULT_SETTINGS, frozenset({scan.directory})) as connection:
         for text in (f"FROM '{path}'", "FROM glob('/*')", "SET enable_external_access = true"):
             with pytest.raises(duckdb.Error, match=r"disabled by configuration|Cannot enable"):
                 connection.sql(text).fetchall()
@@ -160,7 +160,7 @@ def test_a_file_that_is_lost_during_a_query_says_what_to_do(tmp_path: Path, monk
     frames = lf.load_events(network(tmp_path), **DAYS)
     scan = frames._file_scan("traffic")
     assert scan
-    lost = FileScan(scan.folder, [f"{scan.folder}/traffic/lost.parquet"])
+    lost = FileScan(scan.directory, [f"{scan.directory}/traffic/lost.parquet"])
     monkeypatch.setattr("ledgerframes.engine.query.table_rows", lambda *_: lost)
     costs = Relation("costs", "One row per cost.", "FROM traffic", ("traffic",))
     with pytest.raises(StoreError, match=r"table traffic was pruned or lost: .*lost\.parquet.*Load again"):

@@ -70,22 +70,22 @@ def test_control_c_ends_sql(net: lf.Network) -> None:
 
 
 def test_settings_reach_the_engine(tmp_path: Path, net: lf.Network) -> None:
-    limits = {"threads": 1, "memory_limit": "1GB", "spill_folder": tmp_path}
+    limits = {"threads": 1, "memory_limit": "1GB", "spill_dir": tmp_path}
     limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, **limits)
-    assert limited.settings.engine == EngineSettings(threads=1, memory_limit="1GB", spill_folder=tmp_path)
-    select = "select current_setting('threads') as threads, current_setting('temp_directory') as folder"
+    assert limited.settings.engine == EngineSettings(threads=1, memory_limit="1GB", spill_dir=tmp_path)
+    select = "select current_setting('threads') as threads, current_setting('temp_directory') as directory"
     of_sql = lf.sql(limited, select).to_dict("records")[0]
     of_analyses = run(lf.load_events(limited, **DAY), Query(select, ())).to_dict("records")[0]
     for settings in (of_sql, of_analyses):
         assert settings["threads"] == 1
-        assert Path(settings["folder"]).parent == tmp_path
+        assert Path(settings["directory"]).parent == tmp_path
 
 
-def test_a_folder_to_spill_to_is_made(tmp_path: Path, net: lf.Network) -> None:
-    folder = tmp_path / "no" / "folder yet"
-    limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, spill_folder=folder)
+def test_a_directory_to_spill_to_is_made(tmp_path: Path, net: lf.Network) -> None:
+    directory = tmp_path / "no" / "directory yet"
+    limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, spill_dir=directory)
     lf.cost.spend(lf.load_events(limited, **DAY))
-    assert len(list(folder.iterdir())) == 1  # of the database, which stays until the end of this process
+    assert len(list(directory.iterdir())) == 1  # of the database, which stays until the end of this process
 
 
 def of_an_analysis(net: lf.Network, select: str) -> None:
@@ -100,20 +100,20 @@ def test_too_little_memory_names_the_setting(net: lf.Network, call: Callable[[lf
 
 
 @pytest.mark.parametrize("call", [of_an_analysis, lf.sql])
-def test_a_folder_to_spill_to_that_is_none_names_the_setting(
+def test_a_directory_to_spill_to_that_is_none_names_the_setting(
     call: Callable[[lf.Network, str], object], tmp_path: Path, net: lf.Network
 ) -> None:
     file = tmp_path / "file"
     file.touch()
-    limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, spill_folder=file)
-    with pytest.raises(UsageError, match=r"Cannot write to spill_folder='.*file': File exists\. Set spill_folder= to another"):
+    limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, spill_dir=file)
+    with pytest.raises(UsageError, match=r"Cannot write to spill_dir='.*file': File exists\. Set spill_dir= to another"):
         call(limited, "select 1 as one")
 
 
-def test_a_full_folder_to_spill_to_is_not_taken_for_a_full_store(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_directory_to_spill_to_is_not_taken_for_a_full_store(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
     freeze = Store.freeze
     monkeypatch.setattr(Store, "freeze", lambda store, target: freeze(store, Path("/dev/full")))
-    with pytest.raises(UsageError, match=r"^Cannot write to the folder of temporary files: No space left on device\. Set spill"):
+    with pytest.raises(UsageError, match=r"^Cannot write to the directory of temporary files: No space left on device\. Set"):
         lf.sql(net, "select count(*) as n from traffic")
 
 

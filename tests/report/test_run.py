@@ -121,7 +121,7 @@ def test_the_notebook_reads_the_frozen_data_and_nothing_else(
 def test_queries_of_the_notebook_keep_the_limits_of_the_network_and_leave_no_file(
     store: Path, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spill_folder = tmp_path / "spill"
+    spill_dir = tmp_path / "spill"
     net = lf.connect(
         "sandbox",
         events=600,
@@ -130,25 +130,25 @@ def test_queries_of_the_notebook_keep_the_limits_of_the_network_and_leave_no_fil
         provisional_minutes=0,
         threads=1,
         memory_limit="50MB",
-        spill_folder=spill_folder,
+        spill_dir=spill_dir,
     )
     monkeypatch.setenv("LEDGERFRAMES_THREADS", "7")  # the settings of the network come first
     small(
         "import ledgerframes as lf",
         "net = lf.connect()",
-        "lf.cost.spend(lf.load_events(net, since=since, until=until))",  # opens a database, and its folder
+        "lf.cost.spend(lf.load_events(net, since=since, until=until))",  # opens a database, and its directory
         "engine = net.settings.engine",
         "assert (engine.threads, engine.memory_limit) == (1, '50MB'), engine",
-        f"assert str(engine.spill_folder).startswith({str(spill_folder)!r}), engine",
-        "from pathlib import Path; assert list(Path(engine.spill_folder).iterdir())",
-        "import tempfile; assert Path(tempfile.mkdtemp()).parent == engine.spill_folder",
+        f"assert str(engine.spill_dir).startswith({str(spill_dir)!r}), engine",
+        "from pathlib import Path; assert list(Path(engine.spill_dir).iterdir())",
+        "import tempfile; assert Path(tempfile.mkdtemp()).parent == engine.spill_dir",
     )
     run_report("small", net=net, out=tmp_path / "out", during="yesterday")
     small("import os; os._exit(9)")  # a kernel that dies
     with pytest.raises(ReportError, match="ended unexpectedly"):
         run_report("small", net=net, out=tmp_path / "out", during="yesterday")
-    (folder,) = spill_folder.iterdir()  # of the queries of this process
-    assert list(folder.iterdir()) == []
+    (directory,) = spill_dir.iterdir()  # of the queries of this process
+    assert list(directory.iterdir()) == []
 
 
 def test_a_disk_that_cannot_be_written_is_named(net: Network, tmp_path: Path, small: Small) -> None:

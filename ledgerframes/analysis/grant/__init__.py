@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ledgerframes.analysis.grant._directory import verify
 from ledgerframes.analysis.grant._evidence import evidence, evidence_totals
-from ledgerframes.analysis.grant._folder import verify
 
 __all__ = ["evidence", "evidence_totals", "verify"]
 

@@ -12,7 +12,7 @@ import pandas as pd
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis.arguments import Snapshot, snapshot_table
-from ledgerframes.analysis.grant._folder import write_folder
+from ledgerframes.analysis.grant._directory import write_directory
 from ledgerframes.analysis.grant._requests import app_query, excluded_parties, members_of, require_known_names
 from ledgerframes.analysis.grant._use import DAYS, MIN_COVERAGE, Use, outside_rows, use_of
 from ledgerframes.analysis.groups import as_integers, exact_sum
@@ -98,7 +98,7 @@ def evidence(
     exclude: Sequence[str],
     since: Time,
     until: Time,
-    folder: str | Path | None = None,
+    directory: str | Path | None = None,
     by_confirmer: bool = False,
     labels: pd.DataFrame | None = None,
     min_coverage: float = MIN_COVERAGE,
@@ -118,7 +118,7 @@ def evidence(
         Your own and affiliated parties, or groups of `labels`.
     since, until : str, date or datetime
         Half-open window of record times, UTC.
-    folder : path, optional
+    directory : path, optional
         New or empty directory for the requests, the days and the totals as Parquet and CSV, and a manifest with all digests.
     by_confirmer : bool, default False
         Also count requests with one of the app's parties in a quorum. Only such requests can be private or rejected.
@@ -158,7 +158,7 @@ def evidence(
         If `frames` is not Frames.
     UsageError
         If a package, template or party of the app is unknown, an entry of `exclude` is neither the id of a party nor a group,
-        or `folder` is neither new nor empty.
+        or `directory` is neither new nor empty.
     CoverageError
         If less than `min_coverage` of the window is final, or of the requests have a known submitting party and cost.
 
@@ -186,7 +186,7 @@ def evidence(
         frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage, base=base
     )
     result = _days(use)
-    if folder is not None:
+    if directory is not None:
         parameters: dict[str, Any] = {
             "app": {name: list(names) for name, names in app.items()},
             "exclude": sorted(use.excluded),
@@ -198,7 +198,7 @@ def evidence(
         if base is not None and (time := snapshot_table(base, "base").time):
             parameters["base"] = iso(time)
         tables = {"requests": outside_rows(use), "days": result, "totals": _totals(use)}
-        write_folder(Path(folder), use.frames, parameters, tables)
+        write_directory(Path(directory), use.frames, parameters, tables)
     return result
 
 

@@ -41,13 +41,13 @@ VERIFY = declare.Figure(
 )
 
 
-def write_folder(folder: Path, frames: Frames, parameters: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> None:
+def write_directory(directory: Path, frames: Frames, parameters: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> None:
     """Write tables and their manifest to a new directory, in reproducible bytes, or nothing."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"folder= must be a new or empty directory, got {str(folder)!r}. Choose another one.")
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise UsageError(f"directory= must be a new or empty directory, got {str(directory)!r}. Choose another one.")
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
         try:
             files = {name: record for table, rows in tables.items() for name, record in _write(staging, table, rows)}
             manifest = {
@@ -66,12 +66,12 @@ def write_folder(folder: Path, frames: Frames, parameters: Mapping[str, Any], ta
             }
             (staging / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
             staging.chmod(0o755)
-            staging.replace(folder)
+            staging.replace(directory)
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
             raise
     except OSError as error:
-        raise StoreError(f"Cannot write {folder}: {error}. Choose another directory.", path=str(folder)) from error
+        raise StoreError(f"Cannot write {directory}: {error}. Choose another directory.", path=str(directory)) from error
 
 
 def _write(directory: Path, name: str, rows: pd.DataFrame) -> list[tuple[str, dict[str, Any]]]:
@@ -85,12 +85,12 @@ def _write(directory: Path, name: str, rows: pd.DataFrame) -> list[tuple[str, di
 
 
 @VERIFY.register
-def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
+def verify(directory: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     """Check a directory of :func:`evidence` against its manifest and its own rows.
 
     Parameters
     ----------
-    folder : path
+    directory : path
     net : Network, optional
         Network whose store must contain the input files of the evidence, with the same digests.
 
@@ -125,11 +125,11 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> options = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09", "min_coverage": 0.8}
-    >>> _ = lf.grant.evidence(frames, app={"packages": ["meadow-token"]}, exclude=[], folder="evidence", **options)
+    >>> _ = lf.grant.evidence(frames, app={"packages": ["meadow-token"]}, exclude=[], directory="evidence", **options)
     >>> lf.grant.verify("evidence")["subject"].iloc[0]
     'manifest.json'
     """
-    path = Path(folder)
+    path = Path(directory)
     manifest = _read_manifest(path)
     checks = [(MANIFEST, "digest", digest_of(path / MANIFEST), digest_of(path / MANIFEST))]
     checks += _check_files(path, manifest["files"])
@@ -145,25 +145,25 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
 Checks = list[tuple[str, str, str, str]]
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _read_manifest(directory: Path) -> dict[str, Any]:
     try:
-        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
         if manifest.get("kind") != KIND or not isinstance(manifest["files"], dict) or not isinstance(manifest["inputs"], dict):
             raise ValueError("the manifest is not one of an evidence")
     except (OSError, ValueError, KeyError, AttributeError) as error:
         raise StoreError(
-            f"Cannot verify {folder}: {error}. Choose a directory that lf.grant.evidence wrote.", path=str(folder)
+            f"Cannot verify {directory}: {error}. Choose a directory that lf.grant.evidence wrote.", path=str(directory)
         ) from error
     return manifest
 
 
-def _check_files(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Checks:
+def _check_files(directory: Path, files: Mapping[str, Mapping[str, Any]]) -> Checks:
     """Return the checks of all files in the directory or the manifest."""
-    present = {path.name for path in folder.iterdir() if path.name != MANIFEST}
+    present = {path.name for path in directory.iterdir() if path.name != MANIFEST}
     checks = []
     for name in sorted(present | set(files)):
         expected = str(files[name]["sha256"]) if name in files else "no file"
-        checks.append((name, "digest", expected, _content(folder / name) if name in present else "no file"))
+        checks.append((name, "digest", expected, _content(directory / name) if name in present else "no file"))
     return checks
 
 
@@ -176,10 +176,10 @@ def _check_inputs(net: Network, inputs: Mapping[str, str]) -> Checks:
     return [(path, "input", digest, digests.get(path, "no file")) for path, digest in inputs.items()]
 
 
-def _check_sums(folder: Path) -> Checks:
+def _check_sums(directory: Path) -> Checks:
     """Return the sums of the requests next to those of days and totals, in plain Python."""
-    rows = pq.read_table(folder / "requests.parquet").to_pylist()
-    days, totals = (pq.read_table(folder / f"{name}.parquet").to_pylist() for name in ("days", "totals"))
+    rows = pq.read_table(directory / "requests.parquet").to_pylist()
+    days, totals = (pq.read_table(directory / f"{name}.parquet").to_pylist() for name in ("days", "totals"))
     accepted = [row for row in rows if row["is_accepted"]]
     by_day: dict[datetime, list[dict[str, Any]]] = {day["day"].astimezone(UTC): [] for day in days}
     for row in accepted:
@@ -209,11 +209,11 @@ def _sums(name: str, rows: list[dict[str, Any]], result: Mapping[str, Any]) -> C
     return [(f"{name} {column}", "sum", str(value), str(result[column])) for column, value in expected.items()]
 
 
-def _require_equal(folder: Path, checks: Checks) -> None:
+def _require_equal(directory: Path, checks: Checks) -> None:
     failures = {subject: f"expected {expected}, got {value}" for subject, _, expected, value in checks if expected != value}
     if failures:
         raise IntegrityError(
-            f"{len(failures)} of {len(checks)} checks of {folder} failed. Ask its author for another copy.",
-            path=str(folder),
+            f"{len(failures)} of {len(checks)} checks of {directory} failed. Ask its author for another copy.",
+            path=str(directory),
             failures=failures,
         )
