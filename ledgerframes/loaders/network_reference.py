@@ -196,7 +196,7 @@ def load_scans(net: Network, *, refresh: bool = True, progress: bool | None = No
     Returns
     -------
     DataFrame
-        One row per address in an observation, sorted by (observed_at, domain_id, sv_name).
+        One row per address in an observation, sorted by (observed_at, synchronizer_id, sv_name).
 
     Notes
     -----

@@ -105,8 +105,8 @@ def load_validator_faucets(
     return _validator_faucets(net, validators, refresh).load(progress)
 
 
-def _traffic_status(net: Network, members: Sequence[str] | None, domain_id: str | None, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, TRAFFIC, "traffic status", partial(_observe_traffic, members, domain_id), refresh)
+def _traffic_status(net: Network, members: Sequence[str] | None, synchronizer_id: str | None, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, TRAFFIC, "traffic status", partial(_observe_traffic, members, synchronizer_id), refresh)
 
 
 @loader(_traffic_status)
@@ -114,7 +114,7 @@ def load_traffic_status(
     net: Network,
     *,
     members: Sequence[str] | None = None,
-    domain_id: str | None = None,
+    synchronizer_id: str | None = None,
     refresh: bool = True,
     progress: bool | None = None,
 ) -> pd.DataFrame:
@@ -127,7 +127,7 @@ def load_traffic_status(
     net : Network
     members : sequence of str, optional
         Participants, with or without the prefix ``PAR::``, or mediators (default: the participant of the ledger API).
-    domain_id : str, optional
+    synchronizer_id : str, optional
         Synchronizer (default: that of the network's rules).
     refresh : bool
         Store an observation of traffic status, unless the network is offline.
@@ -137,7 +137,7 @@ def load_traffic_status(
     Returns
     -------
     DataFrame
-        One row per member in an observation, sorted by (observed_at, domain_id, member_id).
+        One row per member in an observation, sorted by (observed_at, synchronizer_id, member_id).
 
     Raises
     ------
@@ -155,7 +155,7 @@ def load_traffic_status(
     >>> int(status["balance"]) == int(status["total_limit"]) - int(status["total_consumed"])
     True
     """
-    return _traffic_status(net, members, domain_id, refresh).load(progress)
+    return _traffic_status(net, members, synchronizer_id, refresh).load(progress)
 
 
 def _synchronizer_status(net: Network, refresh: bool) -> ObservationLoad:
@@ -214,13 +214,13 @@ def _observe_faucets(validators: Sequence[str] | None, net: Network, now: dateti
     return build.validator_faucet_table(faucets, now)
 
 
-def _observe_traffic(members: Sequence[str] | None, domain_id: str | None, net: Network, now: datetime) -> pa.Table:
+def _observe_traffic(members: Sequence[str] | None, synchronizer_id: str | None, net: Network, now: datetime) -> pa.Table:
     if isinstance(members, str):
         raise UsageError(f"members= must be a list of members, got {members!r}.")
     members = [net.ledger.participant_id()] if members is None else members
-    synchronizer = domain_id or net.history.network_rules().dso_rules.domain_id
+    synchronizer = synchronizer_id or net.history.network_rules().dso_rules.domain_id
     if not synchronizer:
-        raise UsageError("The rules of the network name no synchronizer. Pass domain_id=.")
+        raise UsageError("The rules of the network name no synchronizer. Pass synchronizer_id=.")
     names = [member if member.startswith((PARTICIPANT, MEDIATOR)) else f"{PARTICIPANT}{member}" for member in members]
     statuses = {(synchronizer, name): net.history.traffic_status(synchronizer, name) for name in names}
     return build.traffic_status_table(statuses, now)

@@ -187,7 +187,7 @@ def _observe_name_rules(net: Network, now: datetime) -> pa.Table:
     previous = None if latest.empty else latest.iloc[0]
     rules = net.history.name_rules(
         cached_contract_id=None if previous is None else previous["contract_id"],
-        cached_domain_id=None if previous is None or pd.isna(previous["domain_id"]) else previous["domain_id"],
+        cached_domain_id=None if previous is None or pd.isna(previous["synchronizer_id"]) else previous["synchronizer_id"],
     )
     net.history.note_around(NAME_RULES_ROUTE, unknown_members(rules, but=rules.contract or (), path="ans_rules_update"))
     contract = rules.contract or (None if previous is None else _to_contract(previous))

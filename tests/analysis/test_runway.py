@@ -169,7 +169,7 @@ def observed(*rows):
         "observed_at": [time for time, *_ in rows],
         "member_id": [member for _, member, *_ in rows],
         "balance": [size for *_, size, _ in rows],
-        "domain_id": [domain for *_, domain in rows],
+        "synchronizer_id": [domain for *_, domain in rows],
         **{name: [0] * len(rows) for name in ("total_consumed", "total_limit", "total_purchased")},
         "extra": [None] * len(rows),
     }

@@ -93,6 +93,18 @@ def test_every_table_maps_to_itself(table: Table) -> None:
     assert mapping.apply(rows, table.column_names).equals(rows)
 
 
+@pytest.mark.parametrize(
+    ("table", "column", "former_name"),
+    [(table, column, name) for table in TABLES.values() for column in table.columns for name in column.former_names],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_rows_with_a_former_name_are_those_with_the_name_of_now(table: Table, column: Column, former_name: str) -> None:
+    rows = testing.table(table.name).sample_arrow([1, 2])
+    older = rows.rename_columns({column.name: former_name})
+    mapping = SchemaMapping.of(table, older.schema)
+    assert mapping.apply(older.select(mapping.stored_columns(table.column_names)), table.column_names).equals(rows)
+
+
 def test_parts_of_a_template_id_are_derived() -> None:
     rows = testing.table("tree_events").sample_arrow([1, 2], template_id=["abc:Main:Asset", "def:Main:Asset"])
     older = rows.drop_columns(["package_id", "template_name"])

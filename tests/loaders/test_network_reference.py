@@ -160,7 +160,7 @@ GOOD: dict[str, tuple[Answers, dict[str, Any]]] = {
                 "time_to_live_in_microseconds": 1,
             }
         },
-        {"round_state": "open", "round_number": 7, "domain_id": "d", "contract_id": "00"},
+        {"round_state": "open", "round_number": 7, "synchronizer_id": "d", "contract_id": "00"},
     ),
     "featured_apps": (
         {"/v0/featured-apps": {"featured_apps": [{**CONTRACT, "payload": {"provider": "a", "activityWeight": "2.5"}}]}},
@@ -170,7 +170,7 @@ GOOD: dict[str, tuple[Answers, dict[str, Any]]] = {
     "network_rules": ({}, {"kind": "coin_rules", "dso": "DSO::1", "voting_threshold": 3}),
     "scans": (
         {"/v0/scans": {"scans": [{"domainId": "d", "scans": [{"publicUrl": "https://x", "svName": "s"}]}]}},
-        {"domain_id": "d", "sv_name": "s", "public_url": "https://x"},
+        {"synchronizer_id": "d", "sv_name": "s", "public_url": "https://x"},
     ),
     "validator_licenses": (
         {"/v0/admin/validator/licenses": {"validator_licenses": [{**CONTRACT, "payload": {"validator": "v"}}]}},

@@ -40,6 +40,7 @@ RENAMED = {
     "updates": {"node_offset": "host_offset"},
     "verdicts": {"body_visible": "update_visible"},
     "quorums": {"quorum": "quorum_index"},
+    "name_rules": {"domain_id": "synchronizer_id"},
     "envelopes": {"envelope": "envelope_index"},
     "ledger_reassignments": {"position": "event_index"},
     "ledger_topology": {"position": "event_index"},

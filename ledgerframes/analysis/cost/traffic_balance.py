@@ -16,7 +16,7 @@ from ledgerframes.statistics.runways import require_integer
 from ledgerframes.values.windows import Time, instant
 
 LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # A forecast is up to a year long, and times end with the year 9999.
-STATUS_COLUMNS = ("observed_at", "domain_id", "member_id", "balance")
+STATUS_COLUMNS = ("observed_at", "synchronizer_id", "member_id", "balance")
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ def balance_of(balance: TrafficBalance | pd.DataFrame, frames: Frames, participa
         raise UsageError(
             f"balance= has no observation of {participant!r}. Load one with lf.load_traffic_status(net, members=[…])."
         )
-    domains = own["domain_id"].unique()
-    if len(domains) > 1:
-        names = ", ".join(sorted(map(str, domains)))
+    synchronizers = own["synchronizer_id"].unique()
+    if len(synchronizers) > 1:
+        names = ", ".join(sorted(map(str, synchronizers)))
         raise UsageError(f"balance= has balances of {participant!r} on several synchronizers: {names}. Pass the rows of one.")
     within = own if frames.window is None else own[own["observed_at"] <= frames.window.until]
     own = own if within.empty else within

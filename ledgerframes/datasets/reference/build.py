@@ -47,7 +47,7 @@ def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin:
 
 
 @decode_boundary()
-def name_rules_table(contract: Contract, domain_id: str | None, observed_at: datetime, *, cache_hit: bool) -> pa.Table:
+def name_rules_table(contract: Contract, synchronizer_id: str | None, observed_at: datetime, *, cache_hit: bool) -> pa.Table:
     """Build the table of one observation of the name-service rules.
 
     Raises
@@ -64,7 +64,7 @@ def name_rules_table(contract: Contract, domain_id: str | None, observed_at: dat
         {
             "observed_at": observed_at,
             **split_template_ids(columns["template_id"]),
-            "domain_id": [domain_id],
+            "synchronizer_id": [synchronizer_id],
             "cache_hit": cache_hit,
             "dso": texts_of([payload], "dso"),
             "entry_fee": parse_amounts(texts_of([config], "entryFee"), "entryFee"),

@@ -51,7 +51,7 @@ def mining_round_table(rounds: MiningRounds, closed: Sequence[Contract], observe
         round_state=[state for state, count in counts.items() for _ in range(count)],
         round_number=[None if number is None else int(str(number)) for number in numbers],
         opens_at=parse_timestamps(texts_of(payloads, "opensAt"), "opensAt"),
-        domain_id=[*(state.domain_id for state in states), *(None for _ in closed)],
+        synchronizer_id=[*(state.domain_id for state in states), *(None for _ in closed)],
         extra=encode_extras(contracts, round=[*states, *(None for _ in closed)]),
     )
 
@@ -89,7 +89,7 @@ def network_rules_table(rules: NetworkRules, observed_at: datetime) -> pa.Table:
         dso=rules.dso_party_id,
         sv_party_id=rules.sv_party_id,
         voting_threshold=rules.voting_threshold,
-        domain_id=[state.domain_id for _, state in pairs],
+        synchronizer_id=[state.domain_id for _, state in pairs],
         extra=encode_extras(contracts, contract=[state for _, state in pairs]),
     )
 
@@ -99,9 +99,9 @@ def scan_table(domains: Sequence[DomainScans], observed_at: datetime) -> pa.Tabl
     """Build the table of one observation of the history APIs of super validators."""
     pairs = [(domain, scan) for domain in domains for scan in domain.scans]
     scans, around = [scan for _, scan in pairs], [domain for domain, _ in pairs]
-    domain_ids = [domain.domain_id for domain in around]
+    synchronizer_ids = [domain.domain_id for domain in around]
     extra = encode_extras(scans, domain=around)
-    return _table(schema.SCANS, Scan, scans, observed_at=observed_at, domain_id=domain_ids, extra=extra)
+    return _table(schema.SCANS, Scan, scans, observed_at=observed_at, synchronizer_id=synchronizer_ids, extra=extra)
 
 
 @decode_boundary()
@@ -132,7 +132,7 @@ def traffic_status_table(statuses: Mapping[tuple[str, str], TrafficStatus], obse
         schema.TRAFFIC_STATUS.from_arrays(
             {
                 "observed_at": observed_at,
-                "domain_id": [domain_id for domain_id, _ in statuses],
+                "synchronizer_id": [synchronizer_id for synchronizer_id, _ in statuses],
                 "member_id": [member_id for _, member_id in statuses],
                 "total_consumed": [status.actual.total_consumed for status in values],
                 "total_limit": [status.actual.total_limit for status in values],

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ledgerframes.datasets.events import schema as history
-from ledgerframes.datasets.reference.schema import CONTENT_COLUMNS, IDENTITY_COLUMNS, OBSERVED_AT
+from ledgerframes.datasets.reference.schema import CONTENT_COLUMNS, IDENTITY_COLUMNS, OBSERVED_AT, SYNCHRONIZER_ID
 from ledgerframes.datasets.schema import AMOUNT, CHOICE, FLAG, INTEGER, JSON, TEXT, TIME, Column, Table
 
 REFERENCE = "docs/facts.md#reference-operations"
 FAMILY = "network_reference"
 IN_PAYLOAD = "if the payload has none"
-
-DOMAIN_ID = Column("domain_id", TEXT, "Synchronizer of the contract.", missing="if it is not sent")
 
 MINING_ROUNDS = Table(
     name="mining_rounds",
@@ -24,7 +24,7 @@ MINING_ROUNDS = Table(
         Column("round_state", CHOICE, "State of the round.", values=("open", "issuing", "closed")),
         Column("round_number", INTEGER, "Mining round.", missing=IN_PAYLOAD),
         Column("opens_at", TIME, "Time from which the round is open, or issues.", missing=IN_PAYLOAD),
-        DOMAIN_ID,
+        SYNCHRONIZER_ID,
         *CONTENT_COLUMNS,
     ),
 )
@@ -88,7 +88,7 @@ NETWORK_RULES = Table(
         Column("dso", TEXT, "Party of all operators of the network together.", from_field="dso_party_id"),
         Column("sv_party_id", TEXT, "Super validator that serves the observation."),
         Column("voting_threshold", INTEGER, "Number of super validators that decide."),
-        DOMAIN_ID,
+        SYNCHRONIZER_ID,
         *CONTENT_COLUMNS,
     ),
 )
@@ -98,11 +98,11 @@ SCANS = Table(
     row_description="history API of a super validator at an observation",
     reference=REFERENCE,
     family=FAMILY,
-    key=("domain_id", "sv_name", "public_url", "observed_at"),
-    sort=("observed_at", "domain_id", "sv_name", "public_url"),
+    key=("synchronizer_id", "sv_name", "public_url", "observed_at"),
+    sort=("observed_at", "synchronizer_id", "sv_name", "public_url"),
     columns=(
         OBSERVED_AT,
-        DOMAIN_ID,
+        replace(SYNCHRONIZER_ID, meaning="Synchronizer of the hosts."),
         Column("sv_name", TEXT, "Name of the super validator."),
         Column("public_url", TEXT, "Base address of the API."),
         history.unknown_members("scan"),
@@ -153,11 +153,11 @@ TRAFFIC_STATUS = Table(
     row_description="member of a synchronizer at an observation",
     reference="docs/facts.md#traffic-balance",
     family=FAMILY,
-    key=("domain_id", "member_id", "observed_at"),
-    sort=("observed_at", "domain_id", "member_id"),
+    key=("synchronizer_id", "member_id", "observed_at"),
+    sort=("observed_at", "synchronizer_id", "member_id"),
     columns=(
         OBSERVED_AT,
-        DOMAIN_ID,
+        replace(SYNCHRONIZER_ID, meaning="Synchronizer of the balance."),
         Column("member_id", TEXT, "Participant or mediator, with its prefix."),
         Column("total_consumed", INTEGER, "Extra traffic that the member has used so far.", unit="bytes"),
         Column("total_limit", INTEGER, "Extra traffic up to which the member may use it now.", unit="bytes"),

@@ -13,6 +13,15 @@ VOTES_AND_RULES = "docs/facts.md#name-rules-and-price-votes"
 
 OBSERVED_AT = Column("observed_at", TIME, "Time of the observation.", "docs/architecture.md#tables")
 IDENTITY_COLUMNS = (OBSERVED_AT, history.CONTRACT_ID, history.TEMPLATE_ID, history.PACKAGE_ID, history.TEMPLATE_NAME)
+SYNCHRONIZER_ID = Column(
+    "synchronizer_id",
+    TEXT,
+    "Synchronizer of the contract.",
+    "docs/facts.md#network-words",
+    missing="if it is not sent",
+    from_field="domain_id",
+    former_names=("domain_id",),
+)
 CONTENT_COLUMNS = (
     Column("created_at", TIME, "Ledger effective time of the contract's creation.", CONTRACT),
     Column("payload", JSON, "Payload of the contract.", CONTRACT, unit="JSON"),
@@ -53,7 +62,7 @@ NAME_RULES = Table(
     sort=("observed_at", "contract_id"),
     columns=(
         *IDENTITY_COLUMNS,
-        Column("domain_id", TEXT, "Synchronizer of the contract.", missing="if it is not sent"),
+        SYNCHRONIZER_ID,
         Column("cache_hit", FLAG, "Whether the service reported no change since the observation before."),
         Column("dso", TEXT, "Party of all operators of the network together.", missing="if the payload has none"),
         Column("entry_fee", AMOUNT, "Fee of an entry.", missing="if the payload has none", unit="USD"),
