@@ -51,7 +51,7 @@ Figures without a call need something other than a week of events: {absent}.
 
 # Figures without a call, by what they need instead of a week of events.
 WITHOUT_CALL = {
-    "four whole weeks": ("cost.runway", "cost.runway_summary"),
+    "four whole weeks": ("cost.runway", "cost.runway_end"),
     "the updates of one participant": ("reconcile.bounds", "reconcile.paid_traffic", "reconcile.paid_traffic_totals"),
     "lists of bulk objects": ("reconcile.digests",),
     "price votes": ("votes.price", "votes.stale"),

@@ -43,7 +43,7 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "activity.lorenz": lambda frames: lf.activity.lorenz(frames),
     "activity.recompute": lambda frames: lf.activity.recompute(frames),
     "activity.reconcile": lambda frames: lf.activity.reconcile(frames),
-    "activity.reconcile_summary": lambda frames: lf.activity.reconcile_summary(frames),
+    "activity.reconcile_totals": lambda frames: lf.activity.reconcile_totals(frames),
     "activity.rewards": lambda frames: lf.activity.rewards(frames),
     "activity.rewards by party": lambda frames: lf.activity.rewards(frames, by="party"),
     "activity.weights": lambda frames: lf.activity.weights(frames),

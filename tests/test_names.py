@@ -85,6 +85,8 @@ def test_the_version_is_that_of_the_project() -> None:
     ("earlier", "successor"),
     [
         ("activity.rounds", "lf.activity.rewards"),
+        ("activity.reconcile_summary", "lf.activity.reconcile_totals"),
+        ("cost.runway_summary", "lf.cost.runway_end"),
         ("cost.problems", "lf.cost.invalid_values"),
         ("economy.rounds", "lf.economy.flows"),
         ("state.problems", "lf.state.ignored_contracts"),
@@ -108,7 +110,7 @@ def test_an_earlier_name_says_what_to_write(earlier: str, successor: str) -> Non
 def test_successors_are_told_in_the_changelog_and_tested() -> None:
     modules = [value for name in dir(lf) if inspect.ismodule(value := getattr(lf, name)) and name != "errors"]
     told = {name for module in modules for name in getattr(module, "EARLIER_NAMES", {})}
-    assert told == {"rounds", "problems", "totals", "RewardProof", "RewardTree"}
+    assert told == {"rounds", "problems", "totals", "RewardProof", "RewardTree", "reconcile_summary", "runway_summary"}
 
 
 @pytest.mark.parametrize("name", dir(lf))

@@ -250,7 +250,7 @@ PICTURES = {
     "concentration per round": ("activity.concentration", per_round("activity.concentration"), "Mining round", SHARE),
     "lorenz": ("activity.lorenz", result("activity.lorenz"), SHARE, SHARE),
     "reconcile": ("activity.reconcile", result("activity.reconcile"), "Records", ""),
-    "reconcile summary": ("activity.reconcile_summary", limited(result("activity.reconcile_summary"), 2), "Records", ""),
+    "reconcile totals": ("activity.reconcile_totals", limited(result("activity.reconcile_totals"), 2), "Records", ""),
     "what if": ("activity.what_if", result("activity.what_if"), "Change of the activity weight (weighted ", ""),
     "coin per round": ("economy.flows", per_round("economy.flows"), "Mining round", "(coin)"),
     "coin over time": ("economy.flows", result("economy.flows", over_time=True), TIME, "(coin)"),

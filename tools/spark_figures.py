@@ -49,7 +49,7 @@ def calls(frames: dict[str, Frames]) -> Iterator[tuple[str, Frames, dict[str, An
         "cost.concentration": (day, {"by": "party"}),
         "cost.estimate": (day, {"estimates": pd.DataFrame({"update_id": ["x"], "request_bytes": [1]}), "by": None}),
         "cost.runway": (day, runway),
-        "cost.runway_summary": (day, runway),
+        "cost.runway_end": (day, runway),
         "cost.statement": (
             day,
             {"by": "participant", "every": None, "price": lf.TrafficPrice("50", "USD/MB"), "accept_price": True},

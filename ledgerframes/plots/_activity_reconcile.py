@@ -32,8 +32,8 @@ def activity_reconcile(chart: Chart) -> None:
     return _draw_reasons(chart, counts, f"Most mismatches: {most}" if most else "")
 
 
-@draws("activity.reconcile_summary", "Published and computed activity weights", empty=NO_RECORD)
-def activity_reconcile_summary(chart: Chart) -> None:
+@draws("activity.reconcile_totals", "Published and computed activity weights", empty=NO_RECORD)
+def activity_reconcile_totals(chart: Chart) -> None:
     """Draw the number of records for each reason of a mismatch.
 
     A bar per outcome and reason.
@@ -43,7 +43,7 @@ def activity_reconcile_summary(chart: Chart) -> None:
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot(lf.activity.reconcile_summary(frames))
+    >>> ax = lf.plot(lf.activity.reconcile_totals(frames))
     """
     return _draw_reasons(chart, chart.frame, "")
 

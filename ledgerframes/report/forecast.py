@@ -60,7 +60,7 @@ def describe_forecast(
     if weeks is None:
         return f"{burn} No forecast. The store does not have the weeks before this window."
     try:
-        end = cost.runway_summary(weeks, participant=payer, balance=_start(frames, balance, burned))
+        end = cost.runway_end(weeks, participant=payer, balance=_start(frames, balance, burned))
     except CoverageError as error:
         return f"{burn} No forecast. {error}"
     return f"{burn} {describe_runway(end) if balance else describe_length(end)}"
@@ -93,7 +93,7 @@ def forecast_runway(
         return None
     start = _start(frames, balance, burned)
     try:
-        (end,) = iter_rows(cost.runway_summary(weeks, participant=payer, balance=start))
+        (end,) = iter_rows(cost.runway_end(weeks, participant=payer, balance=start))
     except CoverageError:
         return None
     days = LONGEST_DAYS if pd.isna(end.runs_dry_last) else min((end.runs_dry_last - start.at).days + 3, MAX_DAYS)

@@ -337,7 +337,7 @@ def test_rounds_without_all_records_are_partial() -> None:
 # -- columns ----------------------------------------------------------------------------------------------------------
 
 STATEFUL = ["state.rounds", "state.featured", "state.super_validators", "state.config", "state.ignored_contracts"]
-STATEFUL += ["activity.recompute", "activity.reconcile", "activity.reconcile_summary", "activity.rewards"]
+STATEFUL += ["activity.recompute", "activity.reconcile", "activity.reconcile_totals", "activity.rewards"]
 
 
 @pytest.mark.parametrize("is_empty", every_nth([False, True], 2))

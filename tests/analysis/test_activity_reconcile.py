@@ -112,8 +112,8 @@ def test_the_example() -> None:
         ["A", "equal", None],
     ]
     assert rows["difference"].tolist() == [-1, pd.NA, 0]
-    summary = lf.activity.reconcile_summary(frames)
-    assert summary[["records", "weight"]].to_numpy().tolist() == [[1, 1457], [1, 10], [1, 4637]]
+    totals = lf.activity.reconcile_totals(frames)
+    assert totals[["records", "weight"]].to_numpy().tolist() == [[1, 1457], [1, 10], [1, 4637]]
 
 
 def test_weights_of_the_caller_can_be_compared() -> None:
@@ -157,7 +157,7 @@ def test_totals_of_both_sides_are_controlled(monkeypatch: pytest.MonkeyPatch) ->
 def test_empty_frames_compare_nothing() -> None:
     frames = usual_world().frames()
     assert lf.activity.reconcile(frames).empty
-    assert lf.activity.reconcile_summary(frames).empty
+    assert lf.activity.reconcile_totals(frames).empty
 
 
 def test_provisional_times() -> None:

@@ -35,7 +35,7 @@ FIGURES: dict[str, Figure] = {
     "weights of all time": lambda frames, **state: lf.activity.weights(frames, every=None, **state),
     "recompute": lf.activity.recompute,
     "reconcile": lf.activity.reconcile,
-    "reconcile_summary": lf.activity.reconcile_summary,
+    "reconcile_totals": lf.activity.reconcile_totals,
     "concentration": lambda frames, **state: lf.activity.concentration(frames, of="burn_bytes", **state),
     "concentration of amounts": lambda frames, **state: lf.activity.concentration(frames, of="amount", **state),
     "lorenz": lambda frames, **state: lf.activity.lorenz(frames, of="burn_bytes", **state),

@@ -321,7 +321,7 @@ RESULTS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {},
         ["update_id", "round_number", "party", "weight_published", "weight_computed", "outcome", "reason"],
     ),
-    "activity.reconcile_summary": ({}, ["outcome", "reason", "records", "weight"]),
+    "activity.reconcile_totals": ({}, ["outcome", "reason", "records", "weight"]),
     "activity.what_if": ({"confirmers": "informees"}, ["party", "weight_before", "weight_after", "requests_changed"]),
     "grant.evidence": ({**USE, "min_coverage": 0}, ["day", "requests", "bytes"]),
 }
@@ -354,7 +354,7 @@ def test_what_rests_on_weights_has_their_query(sandbox_history: Frames) -> None:
 def test_the_query_of_a_runway_has_its_hours(sandbox_history: Frames) -> None:
     payers = lf.cost.spend(sandbox_history, by="participant").dropna(subset="submitting_participant_uid")
     arguments = {"participant": payers["submitting_participant_uid"][0], "balance": lf.TrafficBalance(1, "2026-11-16")}
-    rows = run(lf.query(lf.cost.runway_summary, sandbox_history, **arguments))
+    rows = run(lf.query(lf.cost.runway_end, sandbox_history, **arguments))
     own = sandbox_history.verdicts.query("submitting_participant_uid == @arguments['participant']")
     is_before = own["record_time"] < pd.Timestamp("2026-11-16", tz="UTC")
     assert sum(row["own"] for row in rows) == is_before.sum() > 0

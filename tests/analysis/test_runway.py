@@ -47,13 +47,13 @@ def constant():
     return frames_of(CONSTANT)
 
 
-def summary(frames, size=500_000, at=AFTER, **named):
-    (row,) = cost.runway_summary(frames, participant="val-a", balance=lf.TrafficBalance(size, at), **named).to_dict("records")
+def end_of(frames, size=500_000, at=AFTER, **named):
+    (row,) = cost.runway_end(frames, participant="val-a", balance=lf.TrafficBalance(size, at), **named).to_dict("records")
     return row
 
 
 def test_a_constant_burn_ends_in_the_seventh_hour(constant):
-    row = summary(constant)
+    row = end_of(constant)
     end = pd.Timestamp(AFTER) + pd.Timedelta(hours=7)
     assert (row["runs_dry_first"], row["runs_dry_middle"], row["runs_dry_last"]) == (end, end, end)
     assert (row["weeks_of_history"], row["factor"], row["coverage"]) == (4, 1.0, 1.0)
@@ -66,23 +66,23 @@ def test_a_constant_burn_ends_in_the_seventh_hour(constant):
 
 
 def test_a_balance_of_exactly_zero_is_not_dry(constant):
-    assert summary(constant, 432_000)["runs_dry_middle"] == pd.Timestamp(AFTER) + pd.Timedelta(hours=7)
-    assert summary(constant, 431_999)["runs_dry_middle"] == pd.Timestamp(AFTER) + pd.Timedelta(hours=6)
+    assert end_of(constant, 432_000)["runs_dry_middle"] == pd.Timestamp(AFTER) + pd.Timedelta(hours=7)
+    assert end_of(constant, 431_999)["runs_dry_middle"] == pd.Timestamp(AFTER) + pd.Timedelta(hours=6)
 
 
 def test_a_balance_within_an_hour_counts_that_hour_in_full(constant):
-    row = summary(constant, at=AFTER + timedelta(minutes=59))
+    row = end_of(constant, at=AFTER + timedelta(minutes=59))
     assert row["runs_dry_middle"] == pd.Timestamp(AFTER) + pd.Timedelta(hours=7)
 
 
 def test_the_base_rate_is_free(constant):
-    row = summary(constant, base_rate=lf.BaseRate(4_000, "20min"))  # 12,000 of 72,000 an hour
+    row = end_of(constant, base_rate=lf.BaseRate(4_000, "20min"))  # 12,000 of 72,000 an hour
     assert row["runs_dry_middle"] == pd.Timestamp(AFTER) + pd.Timedelta(hours=9)
-    assert pd.isna(summary(constant, base_rate=lf.BaseRate(24_000, "20min"))["runs_dry_first"])
+    assert pd.isna(end_of(constant, base_rate=lf.BaseRate(24_000, "20min"))["runs_dry_first"])
 
 
 def test_purchases_keep_a_balance_above_zero(constant):
-    row = summary(constant, topup=runways.TopUp(below=72_000, amount=720_000))
+    row = end_of(constant, topup=runways.TopUp(below=72_000, amount=720_000))
     assert pd.isna(row["runs_dry_first"])
     assert row["safe_interval"] == 10
     assert row["silent_minutes"] == 0
@@ -94,7 +94,7 @@ def test_the_paths_follow_the_hours_of_the_week_and_the_spread_of_the_weeks():
     path = cost.runway(frames, participant="val-a", balance=lf.TrafficBalance(10**6, AFTER), horizon="24h")
     mean = [105 * (3 if hour in range(8, 18) else 1) for hour in range(24)]
     assert path["balance_middle"].tolist() == [10**6 - sum(mean[: hour + 1]) for hour in range(24)]
-    factor = summary(frames)["factor"]
+    factor = end_of(frames)["factor"]
     deviation = statistics.stdev(math.log(level) for level in (100, 120, 90, 110))
     assert factor == pytest.approx(math.exp(1.637744354 * deviation * math.sqrt(5 / 4)))  # 90% of Student's t, 3 degrees
     assert path["balance_low"].iloc[0] == int(10**6 - 105 * factor)
@@ -104,7 +104,7 @@ def test_the_paths_follow_the_hours_of_the_week_and_the_spread_of_the_weeks():
 
 def test_only_the_latest_six_whole_weeks_count():
     frames = frames_of([[10_000] * HOURS_PER_WEEK, *([[100] * HOURS_PER_WEEK] * 6), [9_000] * HOURS_PER_WEEK])
-    row = summary(frames, 1_000, at=MONDAY + timedelta(weeks=7, days=3))
+    row = end_of(frames, 1_000, at=MONDAY + timedelta(weeks=7, days=3))
     assert row["weeks_of_history"] == 6
     assert row["runs_dry_middle"] == pd.Timestamp(MONDAY) + pd.Timedelta(weeks=7, days=3, hours=11)
 
@@ -112,19 +112,19 @@ def test_only_the_latest_six_whole_weeks_count():
 @pytest.mark.parametrize(("weeks", "days"), [(3, None), (4, 27)])
 def test_a_short_history_is_refused(weeks, days):
     with pytest.raises(CoverageError, match="A runway needs 4 whole weeks before 2026-11-02 00:00, and these frames hold"):
-        summary(frames_of(CONSTANT[:weeks], days=days))
+        end_of(frames_of(CONSTANT[:weeks], days=days))
 
 
 def test_unknown_costs_are_no_history():
     week = [None if hour % 5 == 0 else 100 for hour in range(HOURS_PER_WEEK)]
     with pytest.raises(CoverageError, match="these frames hold 0"):
-        summary(frames_of([*CONSTANT, week]), at=MONDAY + timedelta(weeks=5))
+        end_of(frames_of([*CONSTANT, week]), at=MONDAY + timedelta(weeks=5))
 
 
 @pytest.mark.parametrize("population", ["committed", "chosen"])
 def test_frames_without_all_requests_are_refused(population):
     with pytest.raises(CoverageError, match="because rejected requests cost too"):
-        summary(frames_of(CONSTANT, population=population))
+        end_of(frames_of(CONSTANT, population=population))
 
 
 def test_an_unknown_participant_is_refused(constant):
@@ -154,7 +154,7 @@ def test_wrong_arguments_are_refused(constant):
 def test_weeks_of_unknown_participants_are_no_weeks_without_burn():
     """In the first two weeks, the history did not have verdicts yet."""
     with pytest.raises(CoverageError, match="these frames hold 2"):
-        summary(frames_of(CONSTANT, without_verdict=2 * HOURS_PER_WEEK))
+        end_of(frames_of(CONSTANT, without_verdict=2 * HOURS_PER_WEEK))
 
 
 # -- observed balances ------------------------------------------------------------------------------------------------------
@@ -184,10 +184,10 @@ def test_an_observed_balance_is_as_good_as_a_typed_one(constant, member):
         (AFTER, "PAR::val-b", 2, "d"),
         (AFTER + timedelta(days=3), member, 3, "d"),  # after the frames
     )
-    for figure in (cost.runway, cost.runway_summary):
+    for figure in (cost.runway, cost.runway_end):
         typed = figure(constant, participant="val-a", balance=lf.TrafficBalance(500_000, AFTER))
         pd.testing.assert_frame_equal(figure(constant, participant="val-a", balance=status), typed)
-    assert cost.runway_summary(constant, participant="val-a", balance=status)["balance"].tolist() == [500_000]
+    assert cost.runway_end(constant, participant="val-a", balance=status)["balance"].tolist() == [500_000]
 
 
 def test_integers_of_numpy_are_bytes():
@@ -203,7 +203,7 @@ def test_integers_of_numpy_are_bytes():
 
 def test_without_an_observation_in_the_window_the_last_one_counts(constant):
     status = observed((AFTER + timedelta(days=1), "val-a", 7, "d"), (AFTER + timedelta(days=2), "val-a", 8, "d"))
-    assert cost.runway_summary(constant, participant="val-a", balance=status)["balance"].tolist() == [8]
+    assert cost.runway_end(constant, participant="val-a", balance=status)["balance"].tolist() == [8]
 
 
 def test_observations_that_do_not_tell_the_balance_are_refused(constant):
@@ -222,7 +222,7 @@ def test_observations_that_do_not_tell_the_balance_are_refused(constant):
     }
     for words, status in cases.items():
         with pytest.raises(UsageError, match=words):
-            cost.runway_summary(constant, participant="val-a", balance=status)
+            cost.runway_end(constant, participant="val-a", balance=status)
 
 
 @pytest.mark.exhaustive  # four weeks of a network; the tests above pass rows of the same table
@@ -231,7 +231,7 @@ def test_the_balance_of_the_sandbox_needs_no_typing(tmp_path):
     status = lf.load_traffic_status(net)
     frames = lf.load_events(net, since="2026-10-12", until=net.now())
     payer = status["member_id"].iloc[-1].removeprefix("PAR::")
-    (row,) = cost.runway_summary(frames, participant=payer, balance=status).itertuples()
+    (row,) = cost.runway_end(frames, participant=payer, balance=status).itertuples()
     assert (row.balance, row.balance_at) == (status["balance"].iloc[-1], status["observed_at"].iloc[-1])
 
 
@@ -239,4 +239,4 @@ def test_filtered_frames_are_refused(constant):
     filtered = constant.where("verdicts", participant="val-a")
     assert filtered.population == "all"
     with pytest.raises(CoverageError, match="do not filter it"):
-        summary(filtered)
+        end_of(filtered)

@@ -212,7 +212,7 @@ def test_chosen_updates_do_not_hold_the_state(has_base: bool) -> None:
     base, frames = snapshot(earlier, 0) if has_base else None, world.frames()
     chosen = frames.where("verdicts", update_id="u")
     by_id = frames._filtered(replace(frames._filter, window=None, is_chosen=True))
-    calls = [*STATES, lf.activity.recompute, lf.activity.reconcile, lf.activity.reconcile_summary]
+    calls = [*STATES, lf.activity.recompute, lf.activity.reconcile, lf.activity.reconcile_totals]
     for call, part in product(calls, (chosen, by_id)):
         with pytest.raises(
             CoverageError, match=r"Chosen updates do not hold .* lf\.state\.tables\(frames\) from before where\(\)"

@@ -183,7 +183,7 @@ def test_a_balance_that_ends_within_the_week_is_said_first() -> None:
     for balance, is_soon in ((burn // 2, True), (burn * 4, False)):
         periods = Periods(after, None, weeks=weeks, balance=balance)
         first = summarize(["balance", "traffic"], periods, Prices())[0]
-        (row,) = lf.cost.runway_summary(weeks, participant=payer, balance=lf.TrafficBalance(balance, WEEK.until)).itertuples()
+        (row,) = lf.cost.runway_end(weeks, participant=payer, balance=lf.TrafficBalance(balance, WEEK.until)).itertuples()
         assert first["term"] == "Traffic balance"
         ends = f"from {row.runs_dry_first:%Y-%m-%d} to {row.runs_dry_last:%Y-%m-%d}, in 4 of 5 cases."
         assert f"A balance of {size_of(balance)} ends {ends}" in first["text"]

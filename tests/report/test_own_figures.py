@@ -80,7 +80,7 @@ def test_a_balance_lasts_as_the_forecast_says(part: int) -> None:
     burn = int(lf.cost.spend(after, by="participant")["total_traffic_cost"][0])
     balance = burn * part // 4
     periods = Periods(after, None, weeks=weeks, balance=balance)
-    (row,) = lf.cost.runway_summary(weeks, participant="payer", balance=lf.TrafficBalance(balance, WEEK.until)).itertuples()
+    (row,) = lf.cost.runway_end(weeks, participant="payer", balance=lf.TrafficBalance(balance, WEEK.until)).itertuples()
     figure = balance_left(periods)
     assert figure is not None and figure["label"] == "Traffic balance lasts"
     if part > 2:

@@ -99,7 +99,7 @@ def assert_made_again(result: ReportResult, sides: Sides, sentences: list[str], 
 
 def test_the_report_on_activity_runs_on_frozen_data(net: Network, tmp_path: Path) -> None:
     result = run_report("activity", net=net, out=tmp_path, parameters={"market": "0.15 USD/coin"}, **DAYS)
-    assert_whole(result, {"activity_weights_by_party", "activity_reconcile_summary", "rewards", "reward_links"})
+    assert_whole(result, {"activity_weights_by_party", "activity_reconcile_totals", "rewards", "reward_links"})
     sides = sides_of(result, net, has_before=True, whole=whole_history(result, net))
     assert_made_again(result, sides, sentences_on_activity(sides), least=3)
 

@@ -8,12 +8,12 @@ from ledgerframes.analysis.activity._concentration import concentration, lorenz
 from ledgerframes.analysis.activity._rewards import rewards
 from ledgerframes.analysis.activity._weights import recompute, weights
 from ledgerframes.analysis.activity._what_if import what_if
-from ledgerframes.analysis.activity.reconciliation import reconcile, reconcile_summary
+from ledgerframes.analysis.activity.reconciliation import reconcile, reconcile_totals
 from ledgerframes.texts.earlier_names import missing_name_error
 
-__all__ = ["concentration", "lorenz", "recompute", "reconcile", "reconcile_summary", "rewards", "weights", "what_if"]
+__all__ = ["concentration", "lorenz", "recompute", "reconcile", "reconcile_totals", "rewards", "weights", "what_if"]
 
-EARLIER_NAMES = {"rounds": "lf.activity.rewards"}
+EARLIER_NAMES = {"rounds": "lf.activity.rewards", "reconcile_summary": "lf.activity.reconcile_totals"}
 
 
 def __dir__() -> list[str]:

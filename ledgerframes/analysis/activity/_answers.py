@@ -80,7 +80,7 @@ def of_concentration(result: pd.DataFrame) -> str:
     return f"The {number} largest{ties} of {row.parties:,} app providers have {share} of the total.{gini}"
 
 
-def of_reconcile_summary(result: pd.DataFrame) -> str:
+def of_reconcile_totals(result: pd.DataFrame) -> str:
     """Return how many published weights follow from the requests, and why others do not."""
     if result.empty:
         return NO_RECORD

@@ -106,7 +106,7 @@ def _queries(frames: Frames, computed: pd.DataFrame | None, **state: Any) -> lis
     return [_query(frames, network_state(frames, **state), computed, ROWS)]
 
 
-def _queries_of_summary(frames: Frames, computed: pd.DataFrame | None, **state: Any) -> list[Query]:
+def _queries_of_totals(frames: Frames, computed: pd.DataFrame | None, **state: Any) -> list[Query]:
     return [_query(frames, network_state(frames, **state), computed, COUNTS)]
 
 
@@ -135,10 +135,10 @@ RECONCILE = declare.Figure(
     unit=UNIT,
     queries=_queries,
 )
-SUMMARY = declare.Figure(
-    "activity.reconcile_summary",
+RECONCILE_TOTALS = declare.Figure(
+    "activity.reconcile_totals",
     caption="Published and computed activity weights by outcome",
-    answer=answers.of_reconcile_summary,
+    answer=answers.of_reconcile_totals,
     rows="One row per outcome and reason that occurs; sorted by outcome, then by number of records from the largest.",
     columns=(
         OUTCOME,
@@ -148,7 +148,7 @@ SUMMARY = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
-    queries=_queries_of_summary,
+    queries=_queries_of_totals,
 )
 
 
@@ -247,8 +247,8 @@ def reconcile(
     return RECONCILE.build(frames, {**compared, "coverage": coverage})
 
 
-@SUMMARY.register
-def reconcile_summary(
+@RECONCILE_TOTALS.register
+def reconcile_totals(
     frames: Frames,
     *,
     computed: pd.DataFrame | None = None,
@@ -317,16 +317,16 @@ def reconcile_summary(
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> int(lf.activity.reconcile_summary(frames)["records"].sum()) >= len(frames.activity_records)
+    >>> int(lf.activity.reconcile_totals(frames)["records"].sum()) >= len(frames.activity_records)
     True
     """
-    SUMMARY.check(frames)
+    RECONCILE_TOTALS.check(frames)
     state = network_state(frames, featured, sv_participants, rounds, base)
     computed = None if computed is None else _require_weights(computed)
     require_sum_of_weights(frames)
     rows = run(frames, _query(frames, state, computed, COUNTS))
     values = {**sort_largest_first(_in_order(rows), "records", "reason", before=["outcome"])}
-    return SUMMARY.build(frames, {**values, "coverage": computable_share(rows)})
+    return RECONCILE_TOTALS.build(frames, {**values, "coverage": computable_share(rows)})
 
 
 def weights_without_faults(

@@ -23,7 +23,7 @@ from ledgerframes.analysis.cost._statement import statement
 from ledgerframes.analysis.cost._wasted import wasted
 from ledgerframes.analysis.cost.anatomy_rows import anatomy
 from ledgerframes.analysis.cost.budgets import assert_budget, budget
-from ledgerframes.analysis.cost.runways import runway, runway_summary
+from ledgerframes.analysis.cost.runways import runway, runway_end
 from ledgerframes.texts.earlier_names import missing_name_error
 
 __all__ = [
@@ -39,13 +39,13 @@ __all__ = [
     "overhead",
     "requests",
     "runway",
-    "runway_summary",
+    "runway_end",
     "spend",
     "statement",
     "wasted",
 ]
 
-EARLIER_NAMES = {"problems": "lf.cost.invalid_values"}
+EARLIER_NAMES = {"problems": "lf.cost.invalid_values", "runway_summary": "lf.cost.runway_end"}
 
 
 def __dir__() -> list[str]:

@@ -43,8 +43,8 @@ RUNWAY = declare.Figure(
     unit="requests of the history",
     queries=_queries,
 )
-SUMMARY = declare.Figure(
-    "cost.runway_summary",
+END = declare.Figure(
+    "cost.runway_end",
     caption="End of the traffic balance",
     rows="One row.",
     columns=(
@@ -157,8 +157,8 @@ def runway(
     return RUNWAY.build(frames, values)
 
 
-@SUMMARY.register
-def runway_summary(
+@END.register
+def runway_end(
     frames: Frames,
     *,
     participant: str,
@@ -228,11 +228,11 @@ def runway_summary(
     >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
     >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
     >>> balance = lf.TrafficBalance(200_000, "2026-11-09")
-    >>> summary = lf.cost.runway_summary(frames, participant=payer, balance=balance)
-    >>> bool((summary["runs_dry_first"] <= summary["runs_dry_last"]).all())
+    >>> end = lf.cost.runway_end(frames, participant=payer, balance=balance)
+    >>> bool((end["runs_dry_first"] <= end["runs_dry_last"]).all())
     True
     """
-    SUMMARY.check(frames)
+    END.check(frames)
     balance = balance_of(balance, frames, participant)
     weeks, coverage = history_of(frames, participant, balance, topup, base_rate)
     free = base_rate.per_hour if base_rate else 0
@@ -251,7 +251,7 @@ def runway_summary(
         "factor": [np.nan if measured.factor is None else measured.factor],
         **coverage,
     }
-    return SUMMARY.build(frames, values)
+    return END.build(frames, values)
 
 
 def _end(balance: TrafficBalance, hours: int | None) -> datetime | None:

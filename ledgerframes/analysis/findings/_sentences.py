@@ -55,7 +55,7 @@ def figure_of(row: Any, source: str, *, has_history: bool) -> str:
         return f"lf.cost.anatomy({source}, {row.name!r})"
     if row.what == BALANCE:
         weeks = "history" if has_history else "frames"
-        return f"lf.cost.runway_summary({weeks}, participant={row.name!r}, balance=balance)"
+        return f"lf.cost.runway_end({weeks}, participant={row.name!r}, balance=balance)"
     if row.what == REWARDS:
         return f"rewards[rewards['round_number'] == {row.name}]"
     if row.subject == "confirming party":

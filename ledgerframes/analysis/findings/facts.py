@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ledgerframes.analysis.cost.runways import runway_summary
+from ledgerframes.analysis.cost.runways import runway_end
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.coverage import begin_of_window, window_share
 from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, ratio
@@ -43,7 +43,7 @@ def ending_balance(
     """Return a row if a balance can end within 7 days, or a sentence if there is no forecast."""
     source = history if history.window is not None and history.window.until >= balance.at else frames
     try:
-        (end,) = runway_summary(source, participant=participant, balance=balance).to_dict("records")
+        (end,) = runway_end(source, participant=participant, balance=balance).to_dict("records")
     except CoverageError as error:
         return [], f"The balance has no forecast. {error}"
     first = end["runs_dry_middle"] if pd.isna(end["runs_dry_first"]) else end["runs_dry_first"]

@@ -64,7 +64,7 @@ def owner_of(periods: Periods) -> str:
 
 
 def forecast_balance(periods: Periods) -> pd.DataFrame:
-    """Return the forecast of the balance from :func:`ledgerframes.cost.runway_summary`.
+    """Return the forecast of the balance from :func:`ledgerframes.cost.runway_end`.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def forecast_balance(periods: Periods) -> pd.DataFrame:
     if periods.weeks is None or not participant or periods.after.window is None:
         raise CoverageError("The store does not have the weeks before this window.")
     balance = TrafficBalance(periods.balance, periods.after.window.until)
-    return cost.runway_summary(periods.weeks, participant=participant, balance=balance)
+    return cost.runway_end(periods.weeks, participant=participant, balance=balance)
 
 
 def _runway(periods: Periods) -> list[Statement]:
@@ -94,7 +94,7 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     Parameters
     ----------
     forecast : DataFrame
-        From :func:`ledgerframes.cost.runway_summary`.
+        From :func:`ledgerframes.cost.runway_end`.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
     >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
     >>> balance = lf.TrafficBalance(200_000, "2026-11-09")
-    >>> text = describe_runway(lf.cost.runway_summary(frames, participant=payer, balance=balance))
+    >>> text = describe_runway(lf.cost.runway_end(frames, participant=payer, balance=balance))
     >>> print(text.replace(". ", ".\n"))
     A balance of 200 kB ends from 2026-11-09 to 2026-11-10, in 4 of 5 cases.
     The earliest of these ends is within 7 days.
