@@ -255,7 +255,8 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
             buffer, token = _UpdateBuffer(replace(pruned, start=pruned.stop, stop=MAX_OFFSET)), None
             continue
         except (ServiceError, TransportError) as error:
-            if is_invalid_page_token(error):
+            if token and is_invalid_page_token(error):
+                logger.info("page_token_rejected network=%s", net.name)
                 token = None  # it has expired
                 stop.wait(poll_seconds)
                 continue

@@ -20,6 +20,7 @@ from ledgerframes.api.response import Response
 from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.registry import LEDGER
+from ledgerframes.errors import BadRequestError
 from ledgerframes.loaders import ledger
 from ledgerframes.loaders.bad_updates import decode_updates
 from ledgerframes.loaders.ledger_filter import LedgerFilter, open_ledger
@@ -84,6 +85,29 @@ def test_a_start_that_is_pruned_before_the_first_page_is_a_gap(tmp_path: Path) -
     coverage = net.store.snapshot(LEDGER).coverage().sort_values("after")  # before the next load looks for gaps
     assert coverage.iloc[0][["after", "through", "status"]].tolist() == [0, pruned, "gap"]
     assert_equal(every_table(lf.load_updates(net)), every_table(lf.load_updates(connect(box, tmp_path / "loaded"))))
+
+
+def test_a_token_that_was_not_sent_cannot_have_expired(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        if request.url.path != "/v2/updates/get-updates-page":
+            return httpx.Response(404, text="The requested resource could not be found.")
+        bodies.append(json.loads(request.content))
+        refusal = {"code": "INVALID_UPDATES_PAGE_TOKEN", "cause": "the token is of another version", "errorCategory": 8}
+        if len(bodies) > 9:  # without an end, it would follow forever
+            stop.set()
+        return httpx.Response(400, json=refusal) if len(bodies) > 1 else httpx.Response(200, json=page(0, 4, 1))
+
+    stop = threading.Event()
+    net = lf.connect(
+        "sandbox", history_url="http://one.invalid", ledger_url="http://one.invalid",
+        transport=httpx.MockTransport(respond), store=tmp_path, requests_per_second=0,
+    )  # fmt: skip
+    with caplog.at_level("INFO", "ledgerframes"), pytest.raises(BadRequestError, match="another version"):
+        follow(OffsetReader(net, FILTER, 500, False), 0, 0.001, stop)
+    assert [body.get("pageToken") for body in bodies] == [None, "token 4", None]
+    assert "page_token_rejected network=" in caplog.text
 
 
 def test_the_page_size_is_that_of_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
