@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis.activity.empty_results import NO_PROVIDER, NO_RECORD
+from ledgerframes.analysis.empty_results import NO_PROVIDER, NO_RECORD
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
@@ -39,7 +39,7 @@ def activity_weights(chart: Chart) -> None:
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot(lf.activity.weights(day, by="party", every="6h"))
     """
-    ax, weights, title = chart.ax, chart.numbers("weight"), "Activity weight"
+    ax, weights, title = chart.ax, chart.numbers("weight"), chart.title
     if not chart.is_over_time:
         labels = chart.labels() if chart.by else ["all parties"]
         c.weight_axis(ax.xaxis, s.ranked_bars(chart, labels, weights, c.weight, chart.numbers("share")))
@@ -52,7 +52,7 @@ def activity_weights(chart: Chart) -> None:
     if chart.has_rounds:
         uncertain = chart.frame.loc[chart.frame["is_partial"].fillna(True), "round_number"].nunique()
         chart.notes.append(_rounds_text(uncertain, "with records that can be missing"))
-    return chart.show_titles(title)
+    return chart.show_titles(title=title)
 
 
 def _rounds_text(count: int, text: str) -> str:
@@ -128,17 +128,17 @@ def activity_rewards(chart: Chart) -> None:
     ax.set_ylim(0, largest * 1.2 or 1)
     c.weight_axis(ax.yaxis, largest)
     chart.draw_round_axis(edges, ax)
-    return chart.show_titles(title, suffix=suffix)
+    return chart.show_titles(title=title, suffix=suffix)
 
 
 def _largest_party(chart: Chart) -> tuple[pd.DataFrame, str]:
     frame = chart.frame
     if chart.by is None:
-        return frame, "Reward and activity weight"
+        return frame, chart.title
     sums = frame[["party", "weight"]].groupby("party", sort=False)["weight"].sum()
     party = str(sums.idxmax())
     more = f" (the largest of {len(sums):,} parties)" if len(sums) > 1 else ""
-    return frame[frame["party"] == party], f"Reward and activity weight of {r.label(party)}{more}"
+    return frame[frame["party"] == party], f"{chart.title} of {r.label(party)}{more}"
 
 
 @draws("activity.concentration", "Concentration of activity", empty=NO_PROVIDER, column="gini")
@@ -168,7 +168,7 @@ def activity_concentration(chart: Chart) -> None:
         ax.set_xlim(0, 1.22)
         c.percent_axis(ax.xaxis, quantity)
     among = f"Among {'at most ' if chart.is_over_time else ''}{pluralize(frame['parties'].max(), 'party')} with activity"
-    return chart.show_titles("Concentration of activity", among)
+    return chart.show_titles(among)
 
 
 def _top_label(name: str) -> str:
@@ -205,7 +205,7 @@ def activity_lorenz(chart: Chart) -> None:
     chart.set_height(5)
     largest = "" if np.isnan(y[-2]) else f"{r.label(frame['party'].iloc[-1])} has {r.percent(1 - y[-2])}"
     among = f"Among {pluralize(len(frame), 'party')} with activity"
-    return chart.show_titles("Distribution of activity over parties", among, largest)
+    return chart.show_titles(among, largest)
 
 
 @draws("activity.what_if", "Change of the activity weight", empty="No weight before or after the change.", column="party")
@@ -237,7 +237,7 @@ def activity_what_if(chart: Chart) -> None:
     space = (high - low) * LABEL_SHARE
     ax.set_xlim(low - space * bool((changes < 0).any()), high + space * bool((changes >= 0).any()))
     notes = ("Weighted bytes before → after", FIXED, r.omitted_note(len(sums) - len(visible)))
-    return chart.show_titles("Change of the activity weight", *notes, suffix="")
+    return chart.show_titles(*notes, suffix="")
 
 
 # -- published and computed weights -------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis.activity.empty_results import NO_RECORD
+from ledgerframes.analysis.empty_results import NO_RECORD
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
@@ -60,4 +60,4 @@ def _draw_reasons(chart: Chart, counts: pd.DataFrame, note: str) -> None:
     texts = [f"{value:,.0f}  ({r.percent(value / total)})" for value in values]
     s.bars(chart, labels, values, texts, colors=[c.color(0 if outcome == "equal" else 1) for outcome in visible["outcome"]])
     c.counts_of_bars(chart.ax, values.max(), "Records")
-    return chart.show_titles("Published and computed activity weights", note, r.omitted_note(len(counts) - r.MAX_ROWS))
+    return chart.show_titles(note, r.omitted_note(len(counts) - r.MAX_ROWS))

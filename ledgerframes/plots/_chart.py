@@ -34,7 +34,7 @@ class Chart:
 
     frame: pd.DataFrame
     figure: Figure
-    title: str  # if there is nothing to draw
+    title: str  # without data, and with data unless the picture shows another one
     by: str | None
     has_periods: bool
     has_rounds: bool
@@ -189,9 +189,9 @@ class Chart:
 
     # -- texts and size -------------------------------------------------------------------------------------------------
 
-    def show_titles(self, title: str, *notes: str, suffix: str | None = None) -> None:
+    def show_titles(self, *notes: str, title: str = "", suffix: str | None = None) -> None:
         """Show a title with the grouping and the period, and all notes below it."""
-        title += self.suffix if suffix is None else suffix
+        title = (title or self.title) + (self.suffix if suffix is None else suffix)
         notes = (*notes, *self.notes, r.population_note(self.frame))
         c.set_titles(self.ax, title, *notes, label_height=self.label_height, label_width=self.label_width)
 

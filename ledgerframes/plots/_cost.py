@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis.cost.empty_results import NO_COST, ONLY_ZERO
+from ledgerframes.analysis.empty_results import NO_COST, ONLY_ZERO
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
@@ -40,7 +40,7 @@ def cost_spend(chart: Chart) -> None:
     costs = chart.numbers("total_traffic_cost")
     if not chart.has_periods:
         _rank_costs(chart, chart.labels(), costs, chart.numbers("share"))
-        return chart.show_titles("Traffic cost", r.coverage_note(frame))
+        return chart.show_titles(r.coverage_note(frame))
     if chart.by:
         table = chart.group_table(costs, costs)
         colors = [c.color(each) for each in range(s.MAX_LINES)]
@@ -57,7 +57,7 @@ def cost_spend(chart: Chart) -> None:
     chart.draw_time_axis()
     if not chart.by:
         _label_spike(chart, costs)
-    return chart.show_titles("Traffic cost", r.coverage_note(frame))
+    return chart.show_titles(r.coverage_note(frame))
 
 
 def _label_spike(chart: Chart, costs: r.Numbers) -> None:
@@ -115,7 +115,7 @@ def cost_requests(chart: Chart) -> None:
     chart.ax.set_xlim(0, costs.max() * 1.4 or 1)
     c.bytes_axis(chart.ax.xaxis, costs.max(), chart.axis_title("total_traffic_cost"))
     omitted = r.omitted_note(len(known) - len(visible), r.MAX_BARS, "requests")
-    chart.show_titles("Requests with the highest traffic cost", omitted)
+    chart.show_titles(omitted)
 
 
 @draws("cost.overhead", "Traffic cost of envelopes with and without views", is_ranking=True)
@@ -139,7 +139,7 @@ def cost_overhead(chart: Chart) -> None:
     known = [r.numbers(rows["traffic_cost"]) for rows in (with_views, without)]
     costs = [np.nan_to_num(each) for each in known]
     styles: list[dict[str, Any]] = [{"color": c.color(0)}, {"facecolor": c.color(2), **s.HATCHED}]
-    title = "Traffic cost of envelopes with and without views"
+    title = chart.title
     if chart.by and chart.has_periods:
         title = "Share of envelopes without views in the traffic cost"
         table = chart.group_table(r.numbers(without["share"]), costs[1], without)
@@ -166,7 +166,7 @@ def cost_overhead(chart: Chart) -> None:
             for kind, count in counts
         ]
         _rank_costs(chart, labels, r.numbers(visible["traffic_cost"]), r.numbers(visible["share"]))
-    return chart.show_titles(title, r.coverage_note(frame, "Cost and envelopes"))
+    return chart.show_titles(r.coverage_note(frame, "Cost and envelopes"), title=title)
 
 
 @draws(
@@ -207,7 +207,7 @@ def cost_wasted(chart: Chart) -> None:
         c.percent_axis(ax.yaxis, chart.axis_title("share"))
         if frame["upper"].isna().all():
             notes.append(f"No usual range: {', '.join(frame['reason'].dropna().unique())}")
-    return chart.show_titles("Wasted share of the traffic cost", *notes)
+    return chart.show_titles(*notes)
 
 
 def _draw_control_chart(chart: Chart) -> None:
@@ -263,5 +263,5 @@ def cost_concentration(chart: Chart) -> None:
         s.bars(chart, labels, values, [r.percent(value, 1) for value in values])
         c.percent_axis(ax.xaxis, quantity)
         ax.set(xlim=(0, 1.22), xticks=ticks)
-    title = f"Concentration of the traffic cost among {MEMBERS[str(frame['member'].iloc[0])]}"
-    return chart.show_titles(title, "Ties included", r.coverage_note(frame))
+    title = f"{chart.title} among {MEMBERS[str(frame['member'].iloc[0])]}"
+    return chart.show_titles("Ties included", r.coverage_note(frame), title=title)

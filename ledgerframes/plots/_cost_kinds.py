@@ -54,7 +54,7 @@ def cost_anatomy(chart: Chart) -> None:
     note = f"Nodes: {counts['node']:,}. Views: {counts['view']:,}. Activity records: {counts['activity']:,}"
     bound = "at least " if envelopes["traffic_cost"].isna().any() else ""
     in_envelopes = f"{bound}{c.size(total)} in {pluralize(int(counts['envelope']), 'envelope')}"
-    return chart.show_titles(f"Traffic cost by envelope: {in_envelopes}", note)
+    return chart.show_titles(note, title=f"{chart.title}: {in_envelopes}")
 
 
 @draws("cost.compare", "Change of the median traffic cost")
@@ -91,7 +91,7 @@ def cost_compare(chart: Chart) -> None:
         f"{pluralize(omitted, 'kind')} not shown" if omitted else "",
         r.few_requests_note(visible, ["median_before", "median_after"]),
     )
-    return chart.show_titles("Change of the median traffic cost", *notes)
+    return chart.show_titles(*notes)
 
 
 def _with_change(label: str, relative: float, judgment: str) -> str:
@@ -132,7 +132,7 @@ def cost_estimate(chart: Chart) -> None:
     thinned = f"{len(visible):,} of {len(both):,} points" if len(visible) < len(both) else ""
     rejected = (visible["outcome"] == "rejected").sum()
     squares = f"Square: rejected ({rejected:,})" if rejected else ""
-    return chart.show_titles("Actual and estimated traffic cost", thinned, squares)
+    return chart.show_titles(thinned, squares)
 
 
 @draws("cost.budget", "Cost per request and its limit")
@@ -167,7 +167,8 @@ def cost_budget(chart: Chart) -> None:
     c.ratio_axis(ax.xaxis, "Cost relative to the limit")
     omitted = len(frame) - len(visible)
     notes = ("Hatched: above the limit", f"Not shown: {omitted:,} without enough requests" if omitted else "")
-    return chart.show_titles(f"{STATISTICS[visible['statistic'].iloc[0]]} cost per request and its limit", *notes)
+    statistic = STATISTICS[visible["statistic"].iloc[0]]
+    return chart.show_titles(*notes, title=f"{statistic} cost per request and its limit")
 
 
 @draws("cost.runway", "Forecast of the traffic balance", empty="No hour to forecast.")
@@ -201,9 +202,9 @@ def cost_runway(chart: Chart) -> None:
     ends = [_mark_end(chart, times, *each) for each in lines]
     c.bytes_axis(ax.yaxis, largest, "Traffic balance")
     chart.show_times(times[0] - 1 / 24, max(times[-1], times[0] + 1 / 24), "Time (UTC)")
-    title = "Forecast of the traffic balance" + ("" if any(ends) or not has_band else ", which lasts longer than this")
+    title = chart.title + ("" if any(ends) or not has_band else ", which lasts longer than this")
     no_band = "" if has_band else "No band: a week of the history has no burn"
-    return chart.show_titles(title, "If the coming weeks are like the last", no_band)
+    return chart.show_titles("If the coming weeks are like the last", no_band, title=title)
 
 
 def _mark_end(chart: Chart, times: r.Numbers, balances: r.Numbers, text: str, height: float) -> bool:

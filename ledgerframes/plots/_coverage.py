@@ -65,7 +65,7 @@ def reconcile_coverage(chart: Chart) -> None:
     chart.show_times(*s.time_limits(frame))
     reasons = frame.loc[status == "degraded", "reason"].dropna().astype("str").unique()
     ok = f"{(status == 'ok').sum():,} of {len(frame):,} ok"
-    return chart.show_titles("Coverage of the store", ok, ", ".join(reasons).capitalize())
+    return chart.show_titles(ok, ", ".join(reasons).capitalize())
 
 
 @draws("reconcile.bounds", "Offset ranges of the ledger", empty="The store has no offset of this ledger.")
@@ -96,7 +96,7 @@ def reconcile_bounds(chart: Chart) -> None:
     pruned = (through - after)[status == "pruned"].sum()
     missing = f"{pluralize(int(gap.sum()), 'offset')} not in the store"
     notes = [missing, f"{overlap.sum():,.0f} covered twice", f"{pruned:,.0f} pruned"]
-    return chart.show_titles("Offset ranges of the ledger", f"{pluralize(len(frame), 'range')}: {', '.join(notes)}")
+    return chart.show_titles(f"{pluralize(len(frame), 'range')}: {', '.join(notes)}")
 
 
 @draws("reconcile.digests", "Digests of bulk objects", empty="No node lists a bulk object.")
@@ -130,7 +130,7 @@ def reconcile_digests(chart: Chart) -> None:
     equal = f"Equal at all nodes: {frame['outcome'].eq('equal').sum():,} of {len(frame):,} objects"
     omitted = r.omitted_note(len(nodes) - r.MAX_ROWS, noun="nodes")
     order = "The objects of a day stand side by side, in the order of their keys" if every["until"].duplicated().any() else ""
-    return chart.show_titles("Digests of bulk objects, per day", equal, order, omitted)
+    return chart.show_titles(equal, order, omitted, suffix=", per day")
 
 
 def _parts_of_days(until: pd.Series) -> dict[str, pd.Series]:

@@ -68,7 +68,7 @@ def economy_flows(chart: Chart) -> None:
     ax.set_ylim(-burned.max() * 1.15, minted.max() * 1.1 or burned.max() * 0.6 or 1)
     label_ends(ax)
     c.amount_axis(ax.yaxis, "Minted and burned")
-    return chart.show_titles("Coin minted and burned", _unexplained_note(frame), _known_note(frame), suffix=suffix)
+    return chart.show_titles(_unexplained_note(frame), _known_note(frame), suffix=suffix)
 
 
 def _known_note(frame: pd.DataFrame) -> str:
@@ -99,11 +99,10 @@ def economy_burn_mint(chart: Chart) -> None:
     >>> ax = lf.plot(lf.economy.burn_mint(frames, every="1d"))
     """
     ax, frame, ratio, quantity = chart.ax, chart.frame, chart.numbers("ratio"), "Burned per coin minted"
-    title = "Coin burned per coin minted"
     if not chart.has_periods:
         s.bars(chart, ["all of the window"], ratio[:1], [r.amount(ratio[0], 4)])
         c.number_axis(ax.xaxis, quantity, c.plain)
-        return chart.show_titles(title, "1: burn equals mint", _unexplained_note(frame))
+        return chart.show_titles("1: burn equals mint", _unexplained_note(frame))
     burned, part = chart.numbers("burned"), np.nan_to_num(chart.numbers("traffic_part"))
     x, is_partial = chart.positions(), frame["is_partial"].fillna(True).to_numpy(dtype=bool)
     ax.plot(x, ratio, color=c.color(3), marker="o", markersize=4)
@@ -122,7 +121,7 @@ def economy_burn_mint(chart: Chart) -> None:
     below.set_ylim(0, highest * 1.1 or 1)
     label_ends(below)
     chart.draw_time_axis(below)
-    return chart.show_titles(title, _unexplained_note(frame))
+    return chart.show_titles(_unexplained_note(frame))
 
 
 @draws("economy.balance", "Coin of parties", empty="No balance is known in this window.", column="balance")
@@ -142,16 +141,15 @@ def economy_balance(chart: Chart) -> None:
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot(lf.economy.balance(frames, every="6h"))
     """
-    ax, frame, title = chart.ax, chart.frame, "Coin of parties"
+    ax, frame = chart.ax, chart.frame
     names = [r.label(party) if isinstance(party, str) else "unknown owner" for party in frame["party"]]
     if not chart.has_periods:
         visible = chart.largest(frame.assign(name=names), "balance").sort_values("balance", ascending=False)
         values = r.numbers(visible["balance"])
         s.bars(chart, visible["name"].tolist(), values, ["" if pd.isna(coin) else r.amount(coin) for coin in visible["balance"]])
         c.amount_axis(ax.xaxis, "Balance")
-        return chart.show_titles(title, *_balance_notes(frame))
+        return chart.show_titles(*_balance_notes(frame))
     if frame["party"].nunique(dropna=False) == 1:
-        title = f"Coin of {names[0]}"
         parts: list[s.Part] = [
             (text, chart.numbers(column), {"color": c.color(hue)})
             for text, column, hue in (("not locked", "unlocked", 0), ("locked", "locked", 2))
@@ -166,10 +164,10 @@ def economy_balance(chart: Chart) -> None:
         of_parties = p.panels(chart, table, lambda axis, _: c.amount_axis(axis, "Balance"), r.amount)
         for name, panel in of_parties.items():
             _draw_sums(panel, frame[pd.Series(names, frame.index) == name])
-        return chart.show_titles(title, *_balance_notes(frame))
+        return chart.show_titles(*_balance_notes(frame))
     c.amount_axis(ax.yaxis, "Balance")
     _draw_sums(ax, frame)
-    return chart.show_titles(title, *_balance_notes(frame))
+    return chart.show_titles(*_balance_notes(frame), title=f"Coin of {names[0]}")
 
 
 def _draw_sums(ax: Axes, frame: pd.DataFrame) -> None:

@@ -54,13 +54,13 @@ def economy_leaderboard(chart: Chart) -> None:
     to_text = c.size if of == BYTES else _amount
     texts = [to_text(amount) + _share_and_change(row) for amount, (_, row) in zip(amounts, visible.iterrows(), strict=True)]
     s.bars(chart, labels, amounts, texts)
-    title, quantity = RANKED.get(of, ("Parties with the largest amounts", "Amount (coin or bytes)"))
+    title, quantity = RANKED.get(of, (chart.title, "Amount (coin or bytes)"))
     if of == BYTES:
         c.bytes_axis(chart.ax.xaxis, float(np.nanmax(amounts, initial=0)), quantity)
     else:
         c.number_axis(chart.ax.xaxis, quantity, c.plain, steps=c.ROUND_STEPS)
     omitted = f"The first {len(visible):,} of {len(known):,}" if len(known) > len(visible) else ""
-    return chart.show_titles(title, omitted, r.coverage_note(visible, "Amounts", "the flows"), suffix=suffix)
+    return chart.show_titles(omitted, r.coverage_note(visible, "Amounts", "the flows"), title=title, suffix=suffix)
 
 
 def _amount(amount: float) -> str:
@@ -111,7 +111,7 @@ def economy_reward_split(chart: Chart) -> None:
     counts = frame["outcome"].astype("str").value_counts()
     outcomes = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
     omitted = r.omitted_note(len(totals) - len(visible), len(visible), "providers")
-    return chart.show_titles("Rewards of app providers by beneficiary", outcomes.capitalize(), omitted)
+    return chart.show_titles(outcomes.capitalize(), omitted)
 
 
 def _parts_of(sums: pd.DataFrame, providers: list[object], name: str) -> list[r.Numbers]:
@@ -145,7 +145,7 @@ def economy_purchases(chart: Chart) -> None:
         s.areas(ax, chart.edges(), [("traffic", totals, {"color": c.color(0)})])
         c.bytes_axis(ax.yaxis, totals.max(), "Traffic bought")
         chart.draw_time_axis()
-        return chart.show_titles("Traffic bought", pluralize(int(frame["purchases"].sum()), "purchase"))
+        return chart.show_titles(pluralize(int(frame["purchases"].sum()), "purchase"))
     pairs = pd.DataFrame({"buyer": frame["buyer"], "member": frame["member_id"], "bytes": bought})
     sums = pairs.groupby(["buyer", "member"], dropna=False, observed=True)["bytes"].sum(min_count=1)
     sums = sums.sort_values(ascending=False, kind="stable")
@@ -155,8 +155,8 @@ def economy_purchases(chart: Chart) -> None:
     c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, values, c.size, shares), "Traffic bought")
     differing = int(frame["price_differs"].sum())
     prices = f"{differing:,} at another price than that of their round" if differing else ""
-    title = f"Traffic bought: {'' if is_known else 'at least '}{c.size(float(np.nansum(bought)))}"
-    return chart.show_titles(title, prices, suffix="")
+    title = f"{chart.title}: {'' if is_known else 'at least '}{c.size(float(np.nansum(bought)))}"
+    return chart.show_titles(prices, title=title, suffix="")
 
 
 def _member(name: object) -> str:
@@ -191,5 +191,5 @@ def economy_names(chart: Chart) -> None:
     c.count_axis(ax.yaxis, "Names")
     ax.set_ylim(min(0, values.min()), max(values.max(), 1) * 1.15)
     bought, renewed, expired = (int(frame[name].sum()) for name in ("bought", "renewed", "expired"))
-    title = "Names not archived" if is_known else "Names bought less names expired"
-    return chart.show_titles(title, f"{bought:,} bought, {renewed:,} renewed, {expired:,} expired")
+    title = chart.title if is_known else "Names bought less names expired"
+    return chart.show_titles(f"{bought:,} bought, {renewed:,} renewed, {expired:,} expired", title=title)

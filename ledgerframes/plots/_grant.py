@@ -49,4 +49,4 @@ def grant_evidence(chart: Chart, *, milestone: int | None = None) -> None:
     if milestone is not None:
         label_ends(ax)
     note = f"{pluralize(request_count, 'request')}, {c.size(total[-1])}, {pluralize(int(counts[-1]), 'party')}"
-    return chart.show_titles("Use of the app by outside parties", note, r.coverage_note(frame, "Party and cost"))
+    return chart.show_titles(note, r.coverage_note(frame, "Party and cost"))

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.empty_results import NO_VERDICT
 from ledgerframes.analysis.figures import TIME
 from ledgerframes.analysis.groups import Flags, is_true, microseconds
 from ledgerframes.analysis.result_frame import WINDOW
-from ledgerframes.analysis.verdict.empty_results import NO_VERDICT
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.datasets.events.wire import REJECTED
 from ledgerframes.engine.requests import NEAR_TIMEOUT, TIMEOUT
@@ -62,18 +62,18 @@ def verdict_latency(chart: Chart) -> None:
         table = chart.group_table(seconds["p50"], chart.numbers("requests"))
         lowest = float(np.nanmin(seconds["p50"])) / 1.6
         p.panels(chart, table, lambda axis, _: c.latency_axis(axis, chart.axis_title("p50")), _seconds, low=lowest)
-        return chart.show_titles("Median latency of accepted requests", *notes)
+        return chart.show_titles(*notes, title="Median latency of accepted requests")
     if chart.has_periods:
         ax.axhline(TIMEOUT_SECONDS, **_timeout_line(ax))
         highest = s.lines(chart, pd.DataFrame(seconds, index=chart.positions()))
         c.latency_axis(ax.yaxis, chart.axis_title("p50"))
         ax.set_ylim(float(np.nanmin(seconds["p50"])) / 1.6, max(highest, TIMEOUT_SECONDS) * 1.6)
-        return chart.show_titles(LATENCY_TITLE, *notes)
+        return chart.show_titles(*notes, title=LATENCY_TITLE)
     if chart.by in ("hour", "day"):
         _draw_over_hours_or_days(chart, rows)
     else:
         _draw_bars(chart, rows)
-    return chart.show_titles(f"{LATENCY_TITLE} of accepted requests", "Thin lines: 95 % intervals", *notes)
+    return chart.show_titles("Thin lines: 95 % intervals", *notes, title=f"{LATENCY_TITLE} of accepted requests")
 
 
 def _draw_bars(chart: Chart, rows: pd.DataFrame) -> None:
@@ -208,8 +208,8 @@ def verdict_waited_for(chart: Chart) -> None:
     ax.set_xlim(0, min(1.02, float(visible["high"].max()) * 1.1))
     c.percent_axis(ax.xaxis, chart.axis_title("slow_rate"))
     noun = "party" if visible["party"].notna().any() else "participant"
-    markers = s.marker_note((marker, text) for _, marker, _, text in judgments)
-    return chart.show_titles(f"Share of slow requests by confirming {noun}", "Association, not cause", markers)
+    markers = s.marker_note(judgments)
+    return chart.show_titles("Association, not cause", markers, title=f"{chart.title} by confirming {noun}")
 
 
 @draws(
@@ -254,7 +254,7 @@ def verdict_head_of_line(chart: Chart) -> None:
         f"Largest circle: {largest:,.0f} s, cross: nobody waited",
         r.omitted_note(len(order) - r.MAX_ROWS),
     )
-    return chart.show_titles("Requests that timed out, and the time that others waited (heuristic)", *notes)
+    return chart.show_titles(*notes, title=f"{chart.title} (heuristic)")
 
 
 def _window(frame: pd.DataFrame, times: r.Numbers) -> tuple[float, float]:

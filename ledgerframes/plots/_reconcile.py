@@ -47,7 +47,7 @@ def reconcile_bulk_totals(chart: Chart) -> None:
         "equal value": ["equal_value"],
         "equal": ["equal"],
     }
-    return _draw_outcomes(chart, columns, "kind", "Updates in the listing and in bulk objects")
+    return _draw_outcomes(chart, columns, "kind")
 
 
 @draws("reconcile.nodes", "History at two nodes")
@@ -67,10 +67,10 @@ def reconcile_nodes(chart: Chart) -> None:
     >>> ax = lf.plot(lf.reconcile.nodes(day, day, every="1h"))
     """
     columns = {"only at one node": ["only_a", "only_b"], "different": ["different"], "equal": ["equal"]}
-    return _draw_outcomes(chart, columns, "aspect", "History at two nodes")
+    return _draw_outcomes(chart, columns, "aspect")
 
 
-def _draw_outcomes(chart: Chart, columns: Mapping[str, list[str]], row: str, title: str) -> None:
+def _draw_outcomes(chart: Chart, columns: Mapping[str, list[str]], row: str) -> None:
     """Draw the worst outcome of each period and row, or the counts without periods."""
     frame = chart.frame
     counts = {name: frame[each].sum(axis=1).to_numpy("float64") for name, each in columns.items()}
@@ -83,11 +83,11 @@ def _draw_outcomes(chart: Chart, columns: Mapping[str, list[str]], row: str, tit
     if not chart.has_periods:
         totals = {name: np.bincount(codes, values) for name, values in counts.items()}
         s.count_bars(chart, labels, totals, OUTCOMES, "Updates")
-        return chart.show_titles(title, equal)
+        return chart.show_titles(equal)
     worst = np.select([values > 0 for values in counts.values()], [*counts], "none").tolist()
     s.cells(chart, labels, s.cell_spans(frame), codes, worst, OUTCOMES)
     chart.show_times(*s.time_limits(frame))
-    return chart.show_titles(title, equal, "The worst outcome of each period is shown")
+    return chart.show_titles(equal, "The worst outcome of each period is shown")
 
 
 @draws(
@@ -122,9 +122,7 @@ def reconcile_contracts(chart: Chart) -> None:
     s.count_bars(chart, labels, {name: r.numbers(visible[each]) for name, each in columns.items()}, OUTCOMES, "Contracts")
     total = int(unequal.sum() + frame["equal"].sum())
     equal = f"{frame['equal'].sum():,} of {total:,} equal"
-    return chart.show_titles(
-        "Contracts from the history and in a snapshot", equal, r.omitted_note(len(frame) - r.MAX_ROWS, noun="templates")
-    )
+    return chart.show_titles(equal, r.omitted_note(len(frame) - r.MAX_ROWS, noun="templates"))
 
 
 @draws("reconcile.supply", "Coin from mint and burn, and coin at the end")
@@ -155,7 +153,7 @@ def reconcile_supply(chart: Chart) -> None:
     c.amount_axis(chart.ax.xaxis, "Amount")
     difference = "No unexplained difference" if row["unexplained"] == 0 else f"Unexplained: {_exact(row['unexplained'])} coin"
     parts = f"Locked: {r.amount(row['locked'])}, owned by the network's own party: {r.amount(row['owned_by_dso'])}"
-    return chart.show_titles("Coin from mint and burn, and coin at the end", difference, parts)
+    return chart.show_titles(difference, parts)
 
 
 def _exact(amount: Decimal) -> str:
@@ -191,4 +189,4 @@ def reconcile_paid_traffic_totals(chart: Chart) -> None:
     colors = [c.color(1 if outcome in ("different", "only in ledger") else 0) for outcome in frame["outcome"]]
     s.bars(chart, labels, counts, [f"{count:,.0f}" for count in counts], colors=colors)
     c.counts_of_bars(chart.ax, counts.max(), "Updates and requests")
-    return chart.show_titles("Costs in the ledger and in the history", "Costs are compared in the time that both sources have")
+    return chart.show_titles("Costs are compared in the time that both sources have")

@@ -206,8 +206,9 @@ def omitted_note(omitted: int, visible: int = MAX_ROWS, noun: str = "groups") ->
     return f"The {visible} largest {noun}, {omitted:,} more not shown" if omitted > 0 else ""
 
 
-def without_value_note(names: list[str]) -> str:
+def without_value_note(table: pd.DataFrame) -> str:
     """Return a note on lines that have no point, or an empty text."""
+    names = [str(name) for name, is_empty in table.isna().all().items() if is_empty]
     more = f" + {len(names) - 2}" if len(names) > 2 else ""
     return f"Without a value: {', '.join(names[:2])}{more}" if names else ""
 

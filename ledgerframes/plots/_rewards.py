@@ -51,9 +51,7 @@ def reconcile_rewards(chart: Chart) -> None:
     )
     numbers = frame["round_number"].astype("int64")
     chart.draw_round_axis(np.array([numbers.min() - 0.5, numbers.max() + 0.5]))
-    chart.show_titles(
-        "Proof of the rewards of rounds", *_notes(frame), r.omitted_note(rows.nunique() - len(labels), noun="parties")
-    )
+    chart.show_titles(*_notes(frame), r.omitted_note(rows.nunique() - len(labels), noun="parties"))
 
 
 def _cells(frame: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:

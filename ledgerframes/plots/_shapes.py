@@ -37,6 +37,7 @@ Values = npt.NDArray[Any]
 Part = tuple[str, Values, Mapping[str, Any]]
 Styles = Mapping[str, Mapping[str, Any]]
 Marker = tuple[str, int, str]  # of points, with the number of their color and what they mean
+Judgment = tuple[npt.NDArray[np.bool_], str, int, str]  # its rows, and their marker
 MARKER_NAMES = {"D": "Diamond", "x": "Cross"}
 
 
@@ -148,7 +149,7 @@ def lines(chart: Chart, table: pd.DataFrame) -> float:
     ax.set_ylim(0, highest * 1.15 or 1)
     chart.draw_time_axis()
     chart.notes.append(r.omitted_note(len(drawn.columns) - MAX_LINES, MAX_LINES))
-    chart.notes.append(r.without_value_note([str(name) for name, is_empty in table.isna().all().items() if is_empty]))
+    chart.notes.append(r.without_value_note(table))
     return highest
 
 
@@ -214,7 +215,7 @@ def change_axis(ax: Axes, values: Values, quantity: str, set_axis: Callable[...,
 # -- judgments ----------------------------------------------------------------------------------------------------------
 
 
-def judgments(differs: pd.Series, unjudged: Marker) -> Iterator[tuple[npt.NDArray[np.bool_], str, int, str]]:
+def judgments(differs: pd.Series, unjudged: Marker) -> Iterator[Judgment]:
     """Yield the rows of each judgment that occurs, with their marker."""
     is_different, is_judged = is_true(differs), differs.notna().to_numpy()
     markers = (("o", 0, "as chance explains"), ("D", 1, "more than chance explains"), unjudged)
@@ -223,9 +224,9 @@ def judgments(differs: pd.Series, unjudged: Marker) -> Iterator[tuple[npt.NDArra
             yield rows, *marker
 
 
-def marker_note(markers: Iterable[tuple[str, str]]) -> str:
+def marker_note(judgments: Iterable[Judgment]) -> str:
     """Return what the markers of points mean, except that of ordinary ones."""
-    return ". ".join(f"{MARKER_NAMES[marker]}: {text}" for marker, text in markers if marker in MARKER_NAMES)
+    return ". ".join(f"{MARKER_NAMES[marker]}: {text}" for _, marker, _, text in judgments if marker in MARKER_NAMES)
 
 
 # -- cells --------------------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def state_rounds(chart: Chart) -> None:
         c.number_axis(panel.yaxis, quantity, c.plain)
     margin = (times[-1] - times[0]) * 0.02 or 0.02
     chart.show_times(times[0] - margin, times[-1] + margin, "Opening of the round (UTC)", below)
-    return chart.show_titles("Prices of coin and traffic", _name_rounds(known["round_number"].dropna()))
+    return chart.show_titles(_name_rounds(known["round_number"].dropna()))
 
 
 def _name_rounds(numbers: pd.Series) -> str:
@@ -67,7 +67,7 @@ def state_featured(chart: Chart) -> None:
     """
     factors = [f"× {round(float(factor), 4):,.10g}" if pd.notna(factor) else "" for factor in chart.frame["weight"]]
     names = [r.label(party) for party in chart.frame["party"]]
-    return _draw_lifetimes(chart, names, factors, "Featured rights of app providers", "parties")
+    return _draw_lifetimes(chart, names, factors, "parties")
 
 
 @draws("state.super_validators", "Super validators of the network", empty="No super validator is known in this history.")
@@ -89,10 +89,10 @@ def state_super_validators(chart: Chart) -> None:
         r.label(name if isinstance(name, str) else party)
         for name, party in zip(chart.frame["name"], chart.frame["party"], strict=True)
     ]
-    return _draw_lifetimes(chart, names, weights, "Super validators of the network", "super validators")
+    return _draw_lifetimes(chart, names, weights, "super validators")
 
 
-def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], title: str, noun: str) -> None:
+def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], noun: str) -> None:
     """Draw the lifetimes of each party's contracts in a row, the first party at the top."""
     frame = chart.frame
     codes, parties = pd.factorize(frame["party"], use_na_sentinel=False)
@@ -113,4 +113,4 @@ def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], title: st
     omitted = f"The latest {r.MAX_ROWS} of {len(parties):,} {noun}" if len(parties) > r.MAX_ROWS else ""
     known_until = frame["known_until"].max()
     when = "at the end of the history" if pd.isna(known_until) else f"on {known_until:%Y-%m-%d %H:%M}, where these frames end"
-    return chart.show_titles(title, f"{count:,} active {when}", omitted)
+    return chart.show_titles(f"{count:,} active {when}", omitted)

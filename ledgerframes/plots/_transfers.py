@@ -50,7 +50,6 @@ def economy_transfers(chart: Chart) -> None:
     s.count_bars(chart, labels, counts, STYLES, "Exercises")
     unknown = int(frame["amount"].isna().sum())
     chart.show_titles(
-        "Transfers and settlements of tokens",
         f"{pluralize(unknown, 'exercise')} without a known amount" if unknown else "",
         r.omitted_note(len(order) - len(parts), len(parts), "instruments"),
     )

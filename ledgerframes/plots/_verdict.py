@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis.empty_results import NO_QUORUM
 from ledgerframes.analysis.groups import is_true
-from ledgerframes.analysis.verdict.empty_results import NO_QUORUM
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
@@ -54,7 +54,7 @@ def verdict_outcomes(chart: Chart) -> None:
     if is_vertical:
         _label_rates_that_differ(chart, visible)
     c.percent_axis(ax.yaxis if is_vertical else ax.xaxis, chart.axis_title("rejection_rate"))
-    return chart.show_titles("Rejection rate with 95 % intervals", r.coverage_note(frame, "Verdict"))
+    return chart.show_titles(r.coverage_note(frame, "Verdict"), title=f"{chart.title} with 95 % intervals")
 
 
 def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> None:
@@ -74,7 +74,7 @@ def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> N
         else:
             ax.errorbar(rate, at, xerr=spread, **style)
             ax.plot(rate, at, marker, **point)
-    chart.notes.append(s.marker_note((marker, text) for _, marker, _, text in judgments))
+    chart.notes.append(s.marker_note(judgments))
 
 
 def _show_positions(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> r.Numbers:
@@ -147,7 +147,7 @@ def verdict_rejections(chart: Chart) -> None:
     label_ends(ax)
     c.hour_axis(ax)
     c.count_axis(ax.yaxis, "Rejected requests")
-    return chart.show_titles("Rejected requests by kind and hour of the day", "Kinds are inferred from the latency")
+    return chart.show_titles("Kinds are inferred from the latency")
 
 
 def _draw_group_rates(chart: Chart) -> None:
@@ -167,7 +167,7 @@ def _draw_group_rates(chart: Chart) -> None:
         f"No point for fewer than {MIN_REQUESTS} decided requests",
         r.coverage_note(frame, "Verdict"),
     )
-    return chart.show_titles("Rejection rate", *notes)
+    return chart.show_titles(*notes)
 
 
 def _rates(rejected: r.Numbers, decided: r.Numbers) -> r.Numbers:
@@ -210,4 +210,4 @@ def verdict_quorums(chart: Chart) -> None:
             f"Percent of {total:,.0f} quorums, {len(frame):,} of them different",
             f"Not shown: {omitted:,} others with {r.percent(1 - visible.sum() / total)}" if omitted > 0 else "",
         ]
-    return chart.show_titles("Quorums by confirmations needed and parties", r.coverage_note(frame, "Verdict"))
+    return chart.show_titles(r.coverage_note(frame, "Verdict"))

@@ -44,7 +44,7 @@ def votes_price(chart: Chart) -> None:
     margin = (times.max() - times.min()) * 0.04 or 0.5  # days; matplotlib would show years around one time
     chart.show_times(times.min() - margin, times.max() + margin, "Time of the observation (UTC)")
     c.number_axis(ax.yaxis, "Price (USD per coin)", c.plain)
-    return chart.show_titles("Votes on the network's own conversion rate", NO_MARKET)
+    return chart.show_titles(NO_MARKET)
 
 
 @draws("votes.stale", "Ages of price votes")
@@ -90,4 +90,4 @@ def votes_stale(chart: Chart) -> None:
         f"Square: outlier ({outliers.sum():,})" if outliers.any() else "",
         f"Votes without a time: {omitted:,}" if omitted else "",
     )
-    return chart.show_titles(f"Price votes on {visible['observed_at'].max():%Y-%m-%d}", NO_MARKET, *notes)
+    return chart.show_titles(NO_MARKET, *notes, title=f"Price votes on {visible['observed_at'].max():%Y-%m-%d}")

@@ -85,7 +85,7 @@ def panels(
     arrange(chart.ax, columns)
     chart.set_height(height(chart.ax, columns))
     chart.notes.append(r.omitted_note(len(drawn.columns) - MAX_PANELS, MAX_PANELS))
-    chart.notes.append(r.without_value_note([str(name) for name, is_empty in table.isna().all().items() if is_empty]))
+    chart.notes.append(r.without_value_note(table))
     return of_columns
 
 

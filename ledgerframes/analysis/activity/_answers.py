@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis.activity.empty_results import NO_PROVIDER, NO_RECORD
+from ledgerframes.analysis.empty_results import NO_PROVIDER, NO_RECORD
 from ledgerframes.analysis.groups import is_true, iter_rows
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize

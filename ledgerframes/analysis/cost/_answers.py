@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis.cost.empty_results import NO_COST, ONLY_ZERO
+from ledgerframes.analysis.empty_results import NO_COST, ONLY_ZERO
 from ledgerframes.analysis.groups import is_true, iter_rows
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize

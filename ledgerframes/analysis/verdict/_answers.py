@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from ledgerframes.analysis.empty_results import NO_QUORUM, NO_VERDICT
 from ledgerframes.analysis.groups import is_true, iter_rows
-from ledgerframes.analysis.verdict.empty_results import NO_QUORUM, NO_VERDICT
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.comparisons import LEVEL
