@@ -188,12 +188,6 @@ class Network:
         waits = (self._rates.of(host, settings.limits.requests_per_second).wait for host in hosts)
         return next(filter(None, waits), None)
 
-    @property
-    def wait_text(self) -> str:
-        """Length and reason of the wait for a host of this network, or ""."""
-        wait = self.wait
-        return wait.text if wait else ""
-
     def mean_interval(self, url: str) -> float:
         """Return the mean seconds from a request to the next at a host, or 0 if they are unknown.
 

@@ -23,13 +23,12 @@ def check_store(net: Network) -> list[Check]:
     return [
         run_check("store", "catalog", lambda: _catalog(net)),
         run_check("store", "journal", lambda: _journal(Journal(net.local_dir))),
-        run_check(
-            "store", "writable", lambda: _writable(location.local_path) if location.local_path else _object_store(location)
-        ),
+        run_check("store", "writable", lambda: _location(location)),
     ]
 
 
 def _location(location: Location) -> Result:
+    """Check that the store's root can be written."""
     return _writable(location.local_path) if location.local_path else _object_store(location)
 
 

@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 GROUP_ROWS = 25_000
 GROUP_BYTES = 32_000_000
+Writer = Callable[[Iterable[pa.RecordBatch], list[Column], BinaryIO], None]
 
 
 def write_table(
@@ -90,8 +92,14 @@ def write_table(
     require_list(columns)
     path, spec = Path(target), table_spec(table)
     selected = _select_columns(spec, columns)
-    if path.suffix.lower() not in WRITERS:
-        raise UsageError(f"Unknown suffix {path.suffix!r} of {path.name}. Choose from {', '.join(WRITERS)}.")
+    writers: dict[str, Writer] = {
+        ".parquet": _parquet,
+        ".csv": partial(_csv, escape_formulas=escape_formulas),
+        ".jsonl": _jsonl,
+    }
+    write = writers.get(path.suffix.lower())
+    if write is None:
+        raise UsageError(f"Unknown suffix {path.suffix!r} of {path.name}. Choose from {', '.join(writers)}.")
     if not path.parent.is_dir():
         raise UsageError(f"The directory {path.parent} does not exist. Create it, or choose another path.")
     if path.exists() and not overwrite:
@@ -106,10 +114,7 @@ def write_table(
             yield batch
 
     with _replace_atomically(path) as file:
-        if path.suffix.lower() == ".csv":
-            _csv(count_batches(), selected, file, escape_formulas=escape_formulas)
-        else:
-            WRITERS[path.suffix.lower()](count_batches(), selected, file)
+        write(count_batches(), selected, file)
     return count
 
 
@@ -286,7 +291,3 @@ def _embedded(text: str) -> Any:
         return msgspec.Raw(msgspec.json.format(text.encode(), indent=-1))
     except msgspec.DecodeError:
         return text
-
-
-Writer = Callable[[Iterable[pa.RecordBatch], list[Column], BinaryIO], None]
-WRITERS: dict[str, Writer] = {".parquet": _parquet, ".csv": _csv, ".jsonl": _jsonl}

@@ -65,11 +65,6 @@ class Repair:
     outcome: str
     note: str = ""
 
-    @property
-    def is_repaired(self) -> bool:
-        """Whether no part of it is damaged or missing any more."""
-        return self.outcome in (FETCHED, WRITTEN)
-
 
 class UnrecoverableError(Exception):
     """A segment cannot be fetched again, for the reason in the text."""

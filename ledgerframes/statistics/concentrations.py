@@ -38,11 +38,6 @@ class Concentration:
     missing: int
     total: int
 
-    @property
-    def equal_members(self) -> float | None:
-        """Number of equal members that would be as concentrated."""
-        return None if self.hhi is None else 1 / self.hhi
-
 
 @dataclass(frozen=True)
 class TopMembers:

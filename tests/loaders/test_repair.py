@@ -84,7 +84,7 @@ def test_a_repair_after_compaction(tmp_path: Path) -> None:
     compact(net.store)
     for number in range(len(net.store.segments(EVENTS))):
         damage(net, EVENTS, "verdicts", number)
-    assert all(done.is_repaired for done in repair(net, verify(net.store)))
+    assert {done.outcome for done in repair(net, verify(net.store))} == {"fetched again"}
     assert_equal(fetched_rows(lf.load_events(net, **DAY)), expected)
 
 
@@ -120,7 +120,7 @@ def test_how_ids_were_found_is_kept_where_it_can_be_read(tmp_path: Path) -> None
     assert set(by_ids(net).verdicts["id_source"]) == {"ledger"}
     damage(net, EVENTS_BY_ID, "verdicts")
     (done,) = repair(net, verify(net.store))
-    assert done.is_repaired
+    assert done.outcome == "fetched again"
     assert "id_source is user now" in done.note
 
 
@@ -147,7 +147,7 @@ def test_a_filter_that_is_not_known_stays_until_it_is_named(tmp_path: Path) -> N
     assert done.outcome == "cannot be fetched again"
     assert "filter" in done.note
     (done,) = repair(net, verify(net.store), update_formats=[wanted])
-    assert done.is_repaired
+    assert done.outcome == "fetched again"
     assert_equal(fetched_rows(lf.load_updates(net, through=400, include_topology=False)), expected)
 
 
@@ -169,7 +169,7 @@ def test_objects_from_files_stay(tmp_path: Path) -> None:
     lf.load_bulk(net, paths=tmp_path / "kept")
     damage(net, BULK_BY_KEY, "updates")
     (done,) = repair(net, verify(net.store))
-    assert (done.outcome, done.is_repaired) == ("cannot be fetched again", False)
+    assert done.outcome == "cannot be fetched again"
     assert "load the file again" in done.note
 
 
@@ -182,7 +182,7 @@ def test_positions_are_written_again_from_intact_rows(tmp_path: Path) -> None:
     for dataset in (BULK_BY_KEY, EVENTS):
         damage(net, dataset, "event_positions")
     requests = net.request_count
-    assert [(each.outcome, each.is_repaired) for each in repair(net, verify(net.store))] == [("written again", True)] * 2
+    assert [each.outcome for each in repair(net, verify(net.store))] == ["written again"] * 2
     assert (net.request_count, verify(net.store)) == (requests, [])
     assert_equal(fetched_rows(lf.load_bulk(net, paths=tmp_path / "kept")), expected)
 
@@ -215,7 +215,7 @@ def test_objects_that_are_not_listed_any_more_stay(
     assert path.exists()
     assert len(verify(net.store)) == 1
     monkeypatch.undo()
-    assert repair(net, verify(net.store))[0].is_repaired
+    assert repair(net, verify(net.store))[0].outcome == "fetched again"
     assert_equal(fetched_rows(lf.load_bulk(connect(tmp_path, offline=True), **asked)), expected)
 
 
@@ -248,7 +248,7 @@ def test_a_service_that_is_down_leaves_the_range_uncovered_and_the_others_repair
     damage(net, LEDGER, "ledger_updates")
     down.append("bulk/download")
     outcomes = {done.segment.dataset: done for done in repair(net, verify(net.store))}
-    assert outcomes["ledger"].is_repaired
+    assert outcomes["ledger"].outcome == "fetched again"
     assert (outcomes["bulk"].outcome, verify(net.store)) == ("not fetched yet", [])
     with pytest.raises(ServiceUnavailableError):
         lf.load_bulk(net, **DAY)  # the folder is not taken for known any more
@@ -276,12 +276,12 @@ def test_a_service_that_cannot_be_asked_keeps_nothing_else_from_being_repaired(t
         outcomes = {done.segment.dataset: done for done in repair(halved, verify(net.store), drop_unrecoverable=drop)}
         assert outcomes["ledger"].outcome == "not fetched yet"
         assert outcomes["ledger"].note.startswith("left where it was: ")
-        assert drop or outcomes["events"].is_repaired
+        assert drop or outcomes["events"].outcome == "fetched again"
     assert path.exists()
     assert [finding.path.partition("/")[0] for finding in verify(net.store)] == ["ledger_updates"]
     assert_equal(fetched_rows(lf.load_events(connect(tmp_path, offline=True), **DAY)), expected)
     (done,) = repair(net, verify(net.store))
-    assert done.is_repaired
+    assert done.outcome == "fetched again"
 
 
 def test_another_answer_is_said(tmp_path: Path) -> None:

@@ -123,8 +123,8 @@ def test_missing_members_are_counted_and_zeros_are_members() -> None:
     assert found.gini == float(Fraction(2 * 2**62, 3 * (2**62 + 5)))
     assert concentrations.lorenz(values)["cumulative_share"].iloc[-1] == 1
     assert concentrations.lorenz([0, 0]).empty
-    assert concentrations.concentration([0]).equal_members is None
-    assert concentrations.concentration([2, 2]).equal_members == 2
+    assert concentrations.concentration([0]).hhi is None
+    assert concentrations.concentration([2, 2]).hhi == 1 / 2
 
 
 def test_a_negative_value_is_refused_with_its_key() -> None:
