@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import doctest
 import importlib
 import importlib.util
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -21,6 +25,7 @@ import ledgerframes as lf
 from ledgerframes.analysis import figures as declare
 
 ROOT = Path(__file__).parents[1]
+ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):`([\w.]+)`")
 mpl.use("Agg")
 MODULES = sorted(
     found.name for found in pkgutil.walk_packages(lf.__path__, "ledgerframes.") if not found.name.endswith("__main__")
@@ -51,6 +56,24 @@ def test_example(case: doctest.DocTest) -> None:
 
 def test_there_are_examples() -> None:
     assert len(CASES) > 20
+
+
+def is_known(name: str, module: ModuleType) -> bool:
+    """Whether a name is that of the package, or of a module that has it or a class with it."""
+    package = importlib.import_module(module.__name__.rpartition(".")[0])
+    owners = (lf, module, package, builtins, *filter(inspect.isclass, vars(module).values()))
+    for owner in (lf,) if name.startswith("ledgerframes.") else owners:
+        with suppress(AttributeError):
+            attrgetter(name.removeprefix("ledgerframes."))(owner)
+            return True
+    return False
+
+
+def test_every_role_names_something_that_exists() -> None:
+    modules = [importlib.import_module(name) for name in MODULES]
+    roles = {(name, module) for module in modules for name in ROLE.findall(inspect.getsource(module))}
+    assert len(roles) > 100
+    assert sorted(f"{module.__name__}: {name}" for name, module in roles if not is_known(name, module)) == []
 
 
 def test_docstrings_are_current() -> None:

@@ -1,6 +1,6 @@
 """The number of requests that a percentile in a result needs, and its mark.
 
-The rule itself is :func:`ledgerframes.statistics.least_count`.
+The rule itself is :func:`ledgerframes.statistics.percentiles.least_count`.
 """
 
 from __future__ import annotations

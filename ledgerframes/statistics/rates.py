@@ -74,7 +74,7 @@ def difference_of_rates(
     """Return second rate minus first rate, with Newcombe's hybrid score interval.
 
     Use it for two rates that were chosen before their values were known. For all groups of a result, use
-    :func:`compare_groups`.
+    :func:`ledgerframes.statistics.comparisons.compare_groups`.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ def is_snapshot(source: object) -> TypeGuard[Snapshot]:
 
 
 def snapshot_lifetimes(snapshot: Snapshot, base: Snapshot | None) -> pd.DataFrame:
-    """Return the contracts of a snapshot in the columns of :func:`read_lifetimes`.
+    """Return the contracts of a snapshot in the columns of `read_lifetimes`.
 
     Raises
     ------
