@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.values.decimals import DECIMAL_DIGITS, EXACT, PRECISION, STEP
+from ledgerframes.values.decimals import AMOUNT, DECIMAL_DIGITS, EXACT, PRECISION, STEP
 
 SCALE = 10**DECIMAL_DIGITS
 
@@ -59,7 +59,7 @@ def amounts(values: Iterable[Decimal | None], digits: int = DECIMAL_DIGITS) -> p
 
 def to_amounts(values: pd.Series) -> pd.Series:
     """Return decimals of the engine as a column of decimals."""
-    return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(values, pa.decimal128(PRECISION, DECIMAL_DIGITS), from_pandas=True)))
+    return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(values, AMOUNT, from_pandas=True)))
 
 
 def sum_if_known(numbers: Iterable[int | None]) -> int | None:

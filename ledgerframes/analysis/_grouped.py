@@ -20,7 +20,6 @@ from ledgerframes.analysis._percentiles import require_min_requests
 from ledgerframes.analysis.coverage import FIRST_PERIOD, covered_time
 from ledgerframes.analysis.figures import Figure, Grouping
 from ledgerframes.analysis.groups import (
-    MICROSECONDS_PER_HOUR,
     SECONDS,
     Groups,
     Integers,
@@ -38,6 +37,7 @@ from ledgerframes.engine.query import run_arrow
 from ledgerframes.engine.results import to_pandas
 from ledgerframes.frames import Frames
 from ledgerframes.values import extents
+from ledgerframes.values.extents import MICROSECONDS_PER_HOUR
 from ledgerframes.values.windows import iso
 
 OF_PARTS = ("row_count", "known_rows", "known_bytes")  # the measures of parts of groups

@@ -21,7 +21,6 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Rates = npt.NDArray[np.float64]
 
-MICROSECONDS_PER_HOUR = 3_600_000_000
 MAX_PERIODS = 1_000_000
 MAX_INTEGER = 2**63 - 1
 FIRST_TIME, LAST_TIME = (extents.microseconds(time.replace(tzinfo=UTC)) for time in (datetime.min, datetime.max))

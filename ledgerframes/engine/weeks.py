@@ -8,12 +8,12 @@ from __future__ import annotations
 from ledgerframes.engine.quorums import ROLES_OF_PARTIES
 from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.requests import REQUESTS, ROOT_NODES
+from ledgerframes.values.extents import MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR
 
 STRETCH = Parameter(
     "stretch",
     "One row: start and end of the window, the step from a week to the one before, all in microseconds, and the number of weeks.",
 )
-DAY, HOUR = 86_400_000_000, 3_600_000_000
 CLASSES = 20  # per factor of e, so that each class of values is 5 % above the one before
 KIND_NAME = "concat_ws('/', template_name, choice)"
 
@@ -38,8 +38,8 @@ REQUESTS_OF_WEEKS = Relation(
     SELECT
         requests_in_time.* EXCLUDE (kind),
         CASE WHEN root_nodes.update_id IS NOT NULL THEN {KIND_NAME} END AS kind,
-        offset_in_week // {DAY} AS day_number,
-        offset_in_week // {HOUR} AS hour_number,
+        offset_in_week // {MICROSECONDS_PER_DAY} AS day_number,
+        offset_in_week // {MICROSECONDS_PER_HOUR} AS hour_number,
         CASE WHEN outcome = 'accepted' AND latency > 0 THEN latency END AS accepted_latency,
         -- Classes of 5 % each, whose counts are enough for ranks.
         CASE WHEN total_traffic_cost > 0 THEN round({CLASSES} * ln(total_traffic_cost))::INTEGER END AS cost_class,

@@ -12,12 +12,13 @@ import pandas as pd
 
 from ledgerframes.errors import UsageError
 from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.values.decimals import EXACT
+from ledgerframes.values.money import rounded
 
 COLUMNS = ("entry_id", "date", "account", "debit", "credit", "currency_code", "memo", "source_ids_sha256")
 BEANCOUNT_ACCOUNT = re.compile(r"(Assets|Liabilities|Equity|Income|Expenses)(:[A-Z0-9][A-Za-z0-9-]*)+")
 # A text that hledger reads as the name and nothing else: no comment, no virtual posting, no amount after two spaces.
 HLEDGER_ACCOUNT = re.compile(r"[^\s;()\[\]*!:=@\"'][^\s;()\[\]=@\"']*( [^\s;()\[\]=@\"']+)*")
-CENT = Decimal("0.01")
 CURRENCY = re.compile(r"[A-Z][A-Z0-9]{0,22}[A-Z0-9]")
 
 
@@ -120,8 +121,8 @@ def _beancount_entry(rows: Sequence[dict[Any, Any]]) -> str:
 
 def _signed(row: dict[Any, Any]) -> Decimal:
     """Return a debit as a positive amount and a credit as a negative one, to the cent."""
-    amount = -row["credit"] if pd.isna(row["debit"]) else row["debit"]
-    return Decimal(amount).quantize(CENT)
+    amount = EXACT.minus(row["credit"]) if pd.isna(row["debit"]) else row["debit"]
+    return rounded(amount)
 
 
 def _one_line(text: str) -> str:

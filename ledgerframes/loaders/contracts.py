@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pandas as pd
 import pyarrow as pa
@@ -27,7 +27,7 @@ from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.network import Network
 from ledgerframes.values.extents import SnapshotTime, from_microseconds, microseconds
-from ledgerframes.values.windows import Time, instant, iso
+from ledgerframes.values.windows import MICROSECOND, Time, instant, iso
 
 __all__ = ["load_contracts"]
 
@@ -39,7 +39,6 @@ STATE_TEMPLATES = (
     "splice-{coin}:Splice.{Coin}Rules:{Coin}Rules",
 )
 MAX_STARTS = 3  # of a listing that another host continued
-MICROSECOND = timedelta(microseconds=1)
 
 Pages = Callable[[], Iterator[list[ActiveContract]]]
 

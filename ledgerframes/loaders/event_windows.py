@@ -19,15 +19,14 @@ from ledgerframes.loaders.bad_items import OnBadItem, settle
 from ledgerframes.loaders.event_pages import Page, discover_migrations, has_ended, pages
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader, split_batches
 from ledgerframes.network import Network
-from ledgerframes.values.extents import Migration, MigrationWindow, from_microseconds, microseconds
+from ledgerframes.values.extents import MICROSECONDS_PER_HOUR, Migration, MigrationWindow, from_microseconds, microseconds
 from ledgerframes.values.windows import Window, iso
 
 logger = logging.getLogger("ledgerframes")
 
 LISTING = "POST /v0/events"
-HOUR = 3_600_000_000  # microseconds
-MIN_CHUNK = HOUR // 2
-WORKER_CHUNK = 6 * HOUR  # a whole chunk is fetched again if its worker dies
+MIN_CHUNK = MICROSECONDS_PER_HOUR // 2
+WORKER_CHUNK = 6 * MICROSECONDS_PER_HOUR  # a whole chunk is fetched again if its worker dies
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class EventLoader(Loader[MigrationWindow]):
 
     def size(self, chunk: MigrationWindow) -> float:
         """Return the hours of a chunk."""
-        return (chunk.stop - chunk.start) / HOUR
+        return (chunk.stop - chunk.start) / MICROSECONDS_PER_HOUR
 
     @property
     def reader(self) -> Reader[MigrationWindow]:
@@ -161,7 +160,7 @@ def _read_window(
     try:
         yield from _read_pages(net, buffer, context, on_bad_item, by_item=False)
     except DecodeError:
-        context.advance((buffer.start - buffer.complete_until) / HOUR)
+        context.advance((buffer.start - buffer.complete_until) / MICROSECONDS_PER_HOUR)
         rest = _EventBuffer(replace(chunk, start=buffer.start), cutoff)
         yield from _read_pages(net, rest, context, on_bad_item, by_item=True)
 
@@ -175,7 +174,7 @@ def _read_pages(
     failures = (ServiceError, TransportError, DecodeError) if by_item else (ServiceError, TransportError)
     try:
         for page in context.pipeline.prefetch_when_waiting(window_pages):
-            context.advance((page.complete_until - buffer.complete_until) / HOUR)
+            context.advance((page.complete_until - buffer.complete_until) / MICROSECONDS_PER_HOUR)
             if page.source != buffer.source:  # a segment has the rows of one host
                 yield from buffer.flush()
             buffer.add(page)

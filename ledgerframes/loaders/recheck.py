@@ -29,11 +29,10 @@ from ledgerframes.store import Segment
 from ledgerframes.store.compact import choose_datasets, require_live
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.store.verify import DamagedFile
-from ledgerframes.values.extents import Extent, ExtentRange, IdSet
+from ledgerframes.values.extents import MICROSECONDS_PER_HOUR, Extent, ExtentRange, IdSet
 
 __all__ = ["RecheckResult", "recheck"]
 
-HOUR = 3_600_000_000  # microseconds
 OFFSETS, IDS = 1_000, 20  # maximum of an extent that is fetched again
 # Columns about the fetch, or of one operator (docs/facts.md#finalization-time-differs). The digest is compared: objects with the
 # same bytes have the same one.
@@ -160,7 +159,7 @@ def _part(extent: Extent, chance: random.Random) -> Extent:
     if isinstance(extent, IdSet):
         return IdSet(frozenset(chance.sample(sorted(extent.keys), min(IDS, len(extent.keys)))))
     if isinstance(extent, ExtentRange):
-        length = HOUR if extent.has_times else OFFSETS
+        length = MICROSECONDS_PER_HOUR if extent.has_times else OFFSETS
         return chance.choice(extent.split(-((extent.start - extent.stop) // length)))
     return extent
 

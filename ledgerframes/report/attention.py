@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from ledgerframes.analysis.finding_names import COMPARED, NOT_FINAL, NOT_IN_STORE
 from ledgerframes.analysis.findings.effects import describe_effect
-from ledgerframes.analysis.findings.facts import NOT_FINAL, NOT_IN_STORE
 from ledgerframes.analysis.groups import iter_rows
-from ledgerframes.report.registry import ABOUT, MEASURES
+from ledgerframes.report.registry import ABOUT
 from ledgerframes.report.sentences import Attention, LinkedText
 from ledgerframes.report.summary.texts import listing
 
@@ -28,7 +28,7 @@ def describe_attention(findings: pd.DataFrame, headings: Mapping[str, str]) -> A
         The heading of the page that shows a measure. The heading of a subject, such as a confirming party, comes first.
     """
     measures = {**ABOUT_DATA, **headings}
-    absent = [what for what in MEASURES if what not in headings]
+    absent = [what for what in COMPARED if what not in headings]
     is_shown = findings["what"].isin(measures).astype(bool)
     rows = [_linked(row, measures) for row in iter_rows(findings[is_shown])]
     needs_elsewhere = bool(absent) and findings.attrs["looked_at"] > 0

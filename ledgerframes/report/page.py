@@ -19,10 +19,11 @@ from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ledgerframes.analysis.finding_names import REJECTIONS, WASTE
 from ledgerframes.report.cells import escape_unbroken, keep_together
 from ledgerframes.report.markdown import render_markdown
 from ledgerframes.report.notebook import Notebook, tags
-from ledgerframes.report.registry import ABOUT, REJECTIONS, WASTE
+from ledgerframes.report.registry import ABOUT
 from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.sparklines import first_day_of, sparkline
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
@@ -95,16 +96,10 @@ class Contents:
 
     def render(self, text: str) -> str:
         """Return Markdown without HTML as HTML, and remember its headings."""
-        import mistune
+        return render_markdown(text, self._render_heading)
 
-        contents = self
-
-        class Renderer(mistune.HTMLRenderer):
-            def heading(self, text: str, level: int, **attrs: Any) -> str:
-                anchor = contents.add(text, level)
-                return f'<h{level} id="{anchor}">{text}</h{level}>\n'
-
-        return str(mistune.create_markdown(renderer=Renderer(escape=True), plugins=["table"])(text))
+    def _render_heading(self, text: str, level: int) -> str:
+        return f'<h{level} id="{self.add(text, level)}">{text}</h{level}>\n'
 
     def add(self, html: str, level: int) -> str:
         """Remember a heading, and return its anchor.

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, create_model
 
+from ledgerframes.analysis import finding_names as what
 from ledgerframes.errors import ReportError, UsageError
 from ledgerframes.report.budgets import read_budgets
 from ledgerframes.report.own_notebook import parameter_model, report_name
@@ -59,12 +60,6 @@ BUDGETS: dict[str, Any] = {
 }
 
 ABOUT = "About this page"  # the heading of what each page says on its data
-# What findings can be on, see the column `what` of lf.findings.
-WASTE, REJECTIONS, REWARDS = "wasted share", "rejection rate", "rewards"
-MEASURES = (
-    *("requests", "cost per request", WASTE, REJECTIONS, "latency", "activity weight", "requests with activity"),
-    *("negative costs", "verdicts before their request", "unknown costs", "cost of one request"),
-)
 
 
 @dataclass(frozen=True)
@@ -128,7 +123,7 @@ class Report:
     @property
     def has_rewards(self) -> bool:
         """Whether it checks the rewards for its findings."""
-        return REWARDS in self.headings
+        return what.REWARDS in self.headings
 
     def parse_parameters(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         """Return the parameters with their types and defaults.
@@ -170,12 +165,12 @@ REPORTS: dict[str, Report] = {
             needs_history=True,
             subjects=("traffic",),
             headings={
-                "requests": "What did it cost?",
-                "unknown costs": "What did it cost?",
-                "cost per request": "What is it paid for?",
-                "cost of one request": "Why is a request expensive?",
-                "wasted share": "What is wasted?",
-                "negative costs": "Do the sums agree?",
+                what.REQUESTS: "What did it cost?",
+                what.UNKNOWN: "What did it cost?",
+                what.COST: "What is it paid for?",
+                what.ONE_COST: "Why is a request expensive?",
+                what.WASTE: "What is wasted?",
+                what.NEGATIVE: "Do the sums agree?",
             },
         ),
         Report(
@@ -187,10 +182,10 @@ REPORTS: dict[str, Report] = {
             needs_history=True,
             subjects=("verdicts",),
             headings={
-                "requests": "How are requests decided?",
-                "rejection rate": "How are requests decided?",
-                "latency": "How fast is a decision?",
-                "verdicts before their request": "How fast is a decision?",
+                what.REQUESTS: "How are requests decided?",
+                what.REJECTIONS: "How are requests decided?",
+                what.LATENCY: "How fast is a decision?",
+                what.EARLY: "How fast is a decision?",
                 "confirming party": "Who is slow?",
             },
         ),
@@ -204,9 +199,9 @@ REPORTS: dict[str, Report] = {
             needs_state=True,
             subjects=("activity",),
             headings={
-                "activity weight": "Who earned the activity weight?",
-                "requests with activity": "Who earned the activity weight?",
-                REWARDS: "Do the rewards follow from the records to the last hash?",
+                what.WEIGHT: "Who earned the activity weight?",
+                what.RECORDS: "Who earned the activity weight?",
+                what.REWARDS: "Do the rewards follow from the records to the last hash?",
             },
         ),
         Report(
@@ -218,12 +213,12 @@ REPORTS: dict[str, Report] = {
             needs_history=True,
             subjects=("balance", "traffic", "verdicts"),
             headings={
-                "wasted share": "How much is wasted?",
-                "rejection rate": "How much is wasted?",
-                "latency": "Which parties do slow requests wait for?",
-                "cost per request": "Do requests keep to their budgets?",
-                "cost of one request": "Which requests cost most?",
-                "balance": "How long does the traffic balance last?",
+                what.WASTE: "How much is wasted?",
+                what.REJECTIONS: "How much is wasted?",
+                what.LATENCY: "Which parties do slow requests wait for?",
+                what.COST: "Do requests keep to their budgets?",
+                what.ONE_COST: "Which requests cost most?",
+                what.BALANCE: "How long does the traffic balance last?",
             },
         ),
         Report(
@@ -236,16 +231,16 @@ REPORTS: dict[str, Report] = {
             needs_state=True,
             is_folded=True,
             subjects=("traffic", "balance", "verdicts", "activity"),
-            headings=dict.fromkeys(MEASURES, "What is unusual?")
+            headings=dict.fromkeys(what.COMPARED, "What is unusual?")
             | {
-                "requests": "Who paid?",
-                "cost per request": "What did traffic cost, and why did it change?",
-                "cost of one request": "Largest requests",
-                "wasted share": "How were requests decided?",
-                "rejection rate": "How were requests decided?",
-                "activity weight": "Who earned activity?",
-                "requests with activity": "Who earned activity?",
-                "balance": "When does the traffic balance end?",
+                what.REQUESTS: "Who paid?",
+                what.COST: "What did traffic cost, and why did it change?",
+                what.ONE_COST: "Largest requests",
+                what.WASTE: "How were requests decided?",
+                what.REJECTIONS: "How were requests decided?",
+                what.WEIGHT: "Who earned activity?",
+                what.RECORDS: "Who earned activity?",
+                what.BALANCE: "When does the traffic balance end?",
             },
         ),
     )

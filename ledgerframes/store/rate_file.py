@@ -23,7 +23,7 @@ logger = logging.getLogger("ledgerframes")
 NAMES = tuple(field.name for field in fields(RateState))
 TABLE = f"CREATE TABLE rates (host TEXT PRIMARY KEY, {', '.join(NAMES)})"
 SCHEMA = Schema(version=2, tables=TABLE, upgrades={1: f"DROP TABLE rates; {TABLE}"})
-DAY = 86_400
+SECONDS_PER_DAY = 86_400
 
 
 class RateFile:
@@ -69,5 +69,5 @@ class FileRecord(MemoryRecord):
             marks = ", ".join("?" * (1 + len(NAMES)))
             connection.execute(f"INSERT OR REPLACE INTO rates VALUES ({marks})", (self._host, *astuple(state)))  # noqa: S608
         if row is None:
-            connection.execute("DELETE FROM rates WHERE abs(used_at - ?) > ?", (state.used_at, DAY))
+            connection.execute("DELETE FROM rates WHERE abs(used_at - ?) > ?", (state.used_at, SECONDS_PER_DAY))
         return result

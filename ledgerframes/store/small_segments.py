@@ -15,12 +15,11 @@ from ledgerframes.errors import IntegrityError, StoreError
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.compact import Merge, merge_segments, plan_merges
 from ledgerframes.store.store import Store
-from ledgerframes.values.extents import MigrationWindow
+from ledgerframes.values.extents import MICROSECONDS_PER_DAY, MigrationWindow
 
 logger = logging.getLogger("ledgerframes")
 
 SMALL_BYTES = 8_000_000  # of the largest file of a merged segment: larger ones read as fast
-DAY = 86_400_000_000  # microseconds
 
 
 def merge_small_segments(store: Store, dataset: Dataset, min_count: int) -> None:
@@ -66,5 +65,5 @@ def _is_whole_day(segments: Sequence[Segment]) -> bool:
     first, last = segments[0].extent, segments[-1].extent
     if not isinstance(first, MigrationWindow) or not isinstance(last, MigrationWindow):
         return False
-    midnight = last.start // DAY * DAY
-    return first.start <= midnight and last.stop >= midnight + DAY
+    midnight = last.start // MICROSECONDS_PER_DAY * MICROSECONDS_PER_DAY
+    return first.start <= midnight and last.stop >= midnight + MICROSECONDS_PER_DAY

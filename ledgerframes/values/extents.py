@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 from ledgerframes.values.windows import MICROSECOND, Window, iso, uncovered
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECONDS_PER_HOUR = 3_600_000_000
+MICROSECONDS_PER_DAY = 24 * MICROSECONDS_PER_HOUR
 TIME = pa.timestamp("us", tz="UTC")
 CatalogRange = tuple[str, int, int]  # partition, start and stop, as the catalog stores them
 

@@ -21,10 +21,10 @@ from events_by_hand import DAY, Event, frames_of
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
+from ledgerframes.analysis.finding_names import BALANCE, NOT_FINAL, NOT_IN_STORE
 from ledgerframes.analysis.findings._measures import MEASURES
 from ledgerframes.analysis.findings._next_steps import next_step_of
 from ledgerframes.analysis.findings._rejections import most_excess
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.report.headline import measure_headline

@@ -90,6 +90,13 @@ def test_no_text_of_the_ledger_becomes_an_entry(journal: pd.DataFrame, program: 
     assert len(hostile.split("\n\n")) == len(expected.split("\n\n"))
 
 
+def test_an_amount_has_all_its_digits(journal: pd.DataFrame) -> None:
+    most = Decimal("9" * 28)
+    entry = journal[journal["entry_id"] == journal["entry_id"].iloc[0]]
+    largest = entry.assign(**{name: entry[name].mask(entry[name].notna(), most) for name in ("debit", "credit")})
+    assert {*balances(written(largest, "hledger")).values()} == {most, -most}
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_no_entries_make_an_empty_file(journal: pd.DataFrame, program: str) -> None:
     assert written(journal.iloc[:0], program).strip() == ""

@@ -13,14 +13,13 @@ import pytest
 from cases import every_nth
 
 import ledgerframes as lf
+from ledgerframes.analysis.finding_names import BALANCE, COMPARED, NOT_FINAL, NOT_IN_STORE, ONE_COST, REWARDS
 from ledgerframes.analysis.findings._measures import NAMES
-from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings._weeks import SUBJECTS
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, REWARDS
 from ledgerframes.report import REPORTS, Report, load_history, overview, run_report
 from ledgerframes.report.attention import describe_attention
 from ledgerframes.report.notebook import read_notebook
-from ledgerframes.report.registry import ABOUT, MEASURES
+from ledgerframes.report.registry import ABOUT
 from ledgerframes.report.sentences import Attention
 
 from .conftest import without_kernel
@@ -62,7 +61,7 @@ def test_a_page_has_the_findings_that_it_shows_and_the_number_of_the_others() ->
     assert none["elsewhere"] == "They are on requests and unknown costs, which other pages explain."
     one = describe_attention(found_of(("hour", "requests")), HEADINGS)
     assert one["elsewhere"] == "It is on requests, which other pages explain."
-    nothing = describe_attention(found_of(), dict.fromkeys(MEASURES[1:], "Everything else"))
+    nothing = describe_attention(found_of(), dict.fromkeys(COMPARED[1:], "Everything else"))
     assert nothing["elsewhere"] == ""
 
 
@@ -73,8 +72,8 @@ def test_nothing_is_called_usual_that_was_not_compared() -> None:
 
 
 def test_measures_are_those_of_findings_that_a_report_can_have() -> None:
-    assert {*MEASURES} == {*NAMES, ONE_COST}
-    assert {*REPORTS["weekly"].headings} == {*MEASURES, BALANCE}
+    assert {*COMPARED} == {*NAMES, ONE_COST}
+    assert {*REPORTS["weekly"].headings} == {*COMPARED, BALANCE}
 
 
 @pytest.mark.parametrize("report", REPORTS.values(), ids=lambda report: report.name)
@@ -84,7 +83,7 @@ def test_each_report_compares_with_the_weeks_before_and_has_the_headings(report:
     headings = {line.lstrip("# ") for line in lines if line.startswith("##")}
     assert report.needs_history, "a report of this package says what is unusual: declare needs_history=True"
     assert report.headings, "declare headings={measure: heading of the notebook}"
-    assert {*report.headings} <= {*MEASURES, REWARDS, *SUBJECTS}
+    assert {*report.headings} <= {*COMPARED, REWARDS, *SUBJECTS}
     assert {*report.headings.values()} <= headings
 
 

@@ -18,8 +18,7 @@ from ledgerframes.analysis.state.network_state import (
     validator_members,
 )
 from ledgerframes.frames import Frames
-
-FACTOR = pa.decimal128(38, 10)
+from ledgerframes.values.decimals import AMOUNT
 
 
 def state_tables(state: NetworkState, prefix: str = "") -> dict[str, pa.Table]:
@@ -45,7 +44,7 @@ def reason_tables(frames: Frames, state: NetworkState) -> dict[str, pa.Table]:
     covered = covered_time(frames)
     return {
         "living_rounds": pa.table({"round_number": pa.array(numbers, pa.int64())}),
-        "factors": pa.table({"party": pa.array(factors["party"], pa.string()), "factor": pa.array(factors["weight"], FACTOR)}),
+        "factors": pa.table({"party": pa.array(factors["party"], pa.string()), "factor": pa.array(factors["weight"], AMOUNT)}),
         "final_times": pa.table({"since": covered.starts, "until": covered.ends}),
         "coverage": pa.table(
             {"is_known": [not timed_segments(frames).empty], "rights_known_from": pa.array([state.rights_known_from], pa.int64())}
@@ -73,7 +72,7 @@ def _open_rounds(rounds: RoundLookup, featured: Members, validators: Members) ->
 
 def _rights(rights: pd.DataFrame, featured: Members) -> pa.Table:
     lifetimes = _lifetimes(featured, "party")
-    factors = pa.array(rights["weight"], FACTOR).take(lifetimes["value"])
+    factors = pa.array(rights["weight"], AMOUNT).take(lifetimes["value"])
     numbers = pa.array(np.arange(len(lifetimes)), pa.int32())
     return lifetimes.drop_columns("value").append_column("factor", factors).append_column("right_number", numbers)
 

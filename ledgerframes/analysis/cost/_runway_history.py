@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis.cost.traffic_balance import BaseRate, TrafficBalance
 from ledgerframes.analysis.coverage import covered_time
-from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, ORIGIN, ratio
+from ledgerframes.analysis.groups import ORIGIN, ratio
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.relation import Parameter
 from ledgerframes.engine.requests import REQUESTS
@@ -20,6 +20,7 @@ from ledgerframes.frames.conditions import near_matches
 from ledgerframes.statistics.runways import HOURS_PER_WEEK, TopUp
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS
 from ledgerframes.values import extents
+from ledgerframes.values.extents import MICROSECONDS_PER_HOUR
 
 MIN_COVERAGE = 0.9
 WEEK = HOURS_PER_WEEK * MICROSECONDS_PER_HOUR

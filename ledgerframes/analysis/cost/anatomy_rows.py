@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from textwrap import dedent
 from typing import Any
 
@@ -19,6 +19,7 @@ from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.query import run_arrow
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.values.windows import MICROSECOND
 
 PARTS = ("node", "view", "envelope", "unassigned", "activity")
 ANATOMY = declare.Figure(
@@ -238,7 +239,7 @@ def at_time_of(frames: Frames, update_id: str) -> Frames:
     first, last = _times_of(frames, update_id)
     if first is None or last is None:
         raise _unknown_update_error(frames, update_id)
-    return frames.between(first, last + timedelta(microseconds=1))
+    return frames.between(first, last + MICROSECOND)
 
 
 @once_per_frames

@@ -15,9 +15,9 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rounding import half_up
 from ledgerframes.texts.representation import describe_length
+from ledgerframes.values.windows import DAY, MICROSECOND
 
 MAX_COVERAGE_DIFFERENCE = 0.01
-DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
 
 
 def compare_totals(

@@ -12,13 +12,14 @@ import pandas as pd
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.cost._runway_history import history_of, hours_query, span_of
 from ledgerframes.analysis.cost.traffic_balance import BaseRate, TrafficBalance, balance_of
-from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, period_length
+from ledgerframes.analysis.groups import ORIGIN, as_integers, period_length
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.runways import HOURS_PER_WEEK, TopUp, balances, safe_interval, silent_hours
 from ledgerframes.statistics.runways import runway as runway_of
 from ledgerframes.values import extents
+from ledgerframes.values.extents import MICROSECONDS_PER_HOUR
 
 HOUR = timedelta(hours=1)
 MAX_HORIZON = 366 * 24

@@ -11,23 +11,15 @@ import pandas as pd
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.arguments import require_frames, require_one_network
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
+from ledgerframes.analysis.finding_names import BALANCE, NOT_FINAL, NOT_IN_STORE, ONE_COST, REWARDS
 from ledgerframes.analysis.findings._looks import compare
 from ledgerframes.analysis.findings._measures import NAMES
 from ledgerframes.analysis.findings._next_steps import next_step_of
 from ledgerframes.analysis.findings._rewards import broken_rewards, require_links
 from ledgerframes.analysis.findings._sentences import describe, expression_of, figure_of, summary_of
-from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_requests, largest_query
+from ledgerframes.analysis.findings._single_requests import compare_requests, largest_query
 from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
-from ledgerframes.analysis.findings.facts import (
-    BALANCE,
-    CURRENCY,
-    NOT_FINAL,
-    NOT_IN_STORE,
-    REWARDS,
-    ending_balance,
-    missing_time,
-    share_with_cost,
-)
+from ledgerframes.analysis.findings.facts import CURRENCY, ending_balance, missing_time, share_with_cost
 from ledgerframes.analysis.groups import times_of
 from ledgerframes.analysis.requests import require_rejections, require_same_requests
 from ledgerframes.engine import Query

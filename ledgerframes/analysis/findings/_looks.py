@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis.finding_names import REQUESTS
 from ledgerframes.analysis.findings._comparisons import empty_runs
-from ledgerframes.analysis.findings._measures import MEASURES, REQUESTS, Measure
+from ledgerframes.analysis.findings._measures import MEASURES, Measure
 from ledgerframes.analysis.findings._weeks import Stretch, Subjects, starts_of
 from ledgerframes.analysis.groups import Flags
-from ledgerframes.engine.weeks import DAY, HOUR
 from ledgerframes.frames import Frames
+from ledgerframes.values.extents import MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR
 
-PERIODS = {"day": DAY, "hour": HOUR}
+PERIODS = {"day": MICROSECONDS_PER_DAY, "hour": MICROSECONDS_PER_HOUR}
 
 
 def compare(subjects: Subjects, stretch: Stretch, frames: Frames) -> pd.DataFrame:

@@ -7,6 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ledgerframes.analysis.finding_names import (
+    COST,
+    EARLY,
+    LATENCY,
+    NEGATIVE,
+    RECORDS,
+    REJECTIONS,
+    REQUESTS,
+    UNKNOWN,
+    WASTE,
+    WEIGHT,
+)
 from ledgerframes.analysis.findings._comparisons import (
     Comparison,
     compare_counts,
@@ -16,17 +28,6 @@ from ledgerframes.analysis.findings._comparisons import (
 )
 from ledgerframes.analysis.findings._weeks import Subjects
 from ledgerframes.analysis.groups import Flags, Rates
-
-REQUESTS, COST, WASTE, REJECTIONS, LATENCY, WEIGHT, RECORDS = (
-    "requests",
-    "cost per request",
-    "wasted share",
-    "rejection rate",
-    "latency",
-    "activity weight",
-    "requests with activity",
-)
-NEGATIVE, EARLY, UNKNOWN = "negative costs", "verdicts before their request", "unknown costs"
 
 
 @dataclass(frozen=True)

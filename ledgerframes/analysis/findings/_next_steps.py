@@ -6,21 +6,24 @@ import math
 from typing import Any
 
 from ledgerframes.analysis.cost.traffic_balance import describe_purchase
-from ledgerframes.analysis.findings._measures import (
+from ledgerframes.analysis.finding_names import (
+    BALANCE,
     COST,
     EARLY,
     LATENCY,
     NEGATIVE,
+    NOT_FINAL,
+    NOT_IN_STORE,
+    ONE_COST,
     RECORDS,
     REJECTIONS,
     REQUESTS,
+    REWARDS,
     UNKNOWN,
     WASTE,
     WEIGHT,
 )
 from ledgerframes.analysis.findings._rejections import most_excess
-from ledgerframes.analysis.findings._single_requests import ONE_COST
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, REWARDS
 from ledgerframes.frames import Frames
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.representation import capitalize, pluralize

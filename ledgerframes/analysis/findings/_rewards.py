@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis.arguments import require_columns
-from ledgerframes.analysis.findings.facts import REWARDS, fact_row
+from ledgerframes.analysis.finding_names import REWARDS
+from ledgerframes.analysis.findings.facts import fact_row
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import UsageError
 from ledgerframes.texts.control_characters import escape_control

@@ -7,21 +7,24 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis.findings._measures import (
+from ledgerframes.analysis.finding_names import (
+    BALANCE,
     COST,
     EARLY,
     LATENCY,
-    MEASURES,
     NEGATIVE,
+    NOT_FINAL,
+    NOT_IN_STORE,
+    ONE_COST,
     RECORDS,
     REJECTIONS,
     REQUESTS,
+    REWARDS,
     WASTE,
     WEIGHT,
 )
-from ledgerframes.analysis.findings._single_requests import ONE_COST
+from ledgerframes.analysis.findings._measures import MEASURES
 from ledgerframes.analysis.findings.effects import describe_effect
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, REWARDS
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.usual_ranges import MIN_WEEKS

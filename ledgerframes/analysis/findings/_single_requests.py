@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis._once import once_per_frames
+from ledgerframes.analysis.finding_names import ONE_COST
 from ledgerframes.analysis.findings._weeks import Stretch
 from ledgerframes.analysis.groups import microseconds
 from ledgerframes.engine import Query, run
@@ -14,7 +15,6 @@ from ledgerframes.engine.weeks import LARGEST_BEFORE, REQUESTS_OF_WEEKS
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.surprises import largest_p
 
-ONE_COST = "cost of one request"
 MIN_OVER = 5  # requests above the limit of a kind that a tail needs
 MILLIONTHS = 1_000_000
 NOT_VISIBLE = "not visible"

@@ -19,8 +19,6 @@ from ledgerframes.engine.query import run_arrow
 from ledgerframes.engine.weeks import (
     ACTIVITY_OF_WEEKS,
     CONFIRMERS_OF_WEEKS,
-    DAY,
-    HOUR,
     PARTIES_OF_WEEKS,
     REQUESTS_OF_WEEKS,
 )
@@ -29,9 +27,10 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics.distributions import Numbers
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS
 from ledgerframes.values import extents
+from ledgerframes.values.extents import MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR
 from ledgerframes.values.windows import Window
 
-WEEK = 7 * DAY
+WEEK = 7 * MICROSECONDS_PER_DAY
 MIN_COVERAGE = 0.99  # of a window, a period or a week: with a smaller share, counts would be too low
 IS_DECIDED = f"({IS_ACCEPTED} OR {IS_REJECTED})"
 MEASURES = {
@@ -235,7 +234,7 @@ def _classes(histograms: pa.ChunkedArray, indexes: tuple[Integers, Integers], va
 
 
 def _all_names(kind: str, names: pa.ChunkedArray, stretch: Stretch) -> list[object]:
-    length: int | None = {"day": DAY, "hour": HOUR}.get(kind)
+    length: int | None = {"day": MICROSECONDS_PER_DAY, "hour": MICROSECONDS_PER_HOUR}.get(kind)
     if length is None:
         return sorted(names.unique().to_pylist())
     return list(range(-(-(stretch.until - stretch.since) // length)))

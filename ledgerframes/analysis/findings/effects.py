@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis.findings._measures import REJECTIONS
-from ledgerframes.analysis.findings._single_requests import ONE_COST
+from ledgerframes.analysis.finding_names import ONE_COST, REJECTIONS
 from ledgerframes.statistics import printing
 
 

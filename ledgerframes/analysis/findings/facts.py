@@ -7,16 +7,17 @@ import pandas as pd
 from ledgerframes.analysis.cost.runways import runway_end
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.coverage import begin_of_window, window_share
-from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, ratio
+from ledgerframes.analysis.finding_names import BALANCE, NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.groups import ratio
 from ledgerframes.analysis.measures import IS_KNOWN
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.values import extents
+from ledgerframes.values.extents import MICROSECONDS_PER_HOUR
 from ledgerframes.values.windows import Window
 
-NOT_IN_STORE, NOT_FINAL, BALANCE, REWARDS = "not in the store", "not final yet", "balance", "rewards"
 CURRENCY = "USD"  # of list prices that findings accept
 SOON = pd.Timedelta(7, "D")
 LEAST_SHARE = 1e-9  # a smaller value is a rounding error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from textwrap import indent
 
 import numpy as np
@@ -41,7 +40,6 @@ COUNTED = {
 }
 TABLES = tuple(dict.fromkeys(table for tables in COUNTED.values() for table in tables))
 NO_TIMES = pd.Series([], dtype="datetime64[us, UTC]")
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOREVER = np.iinfo(np.int64).max
 DAYS_BEFORE = 28
 MAX_SHARE_BELOW = 0.02
@@ -264,7 +262,7 @@ def _periods(frames: Frames, every: str | None) -> Periods:
         keys = periods_of(frames, NO_TIMES, every).keys
         return Periods(keys, microseconds(keys["period_start"]), microseconds(keys["period_end"]))
     window = frames.window
-    edges = (window.since, window.until) if window else (EPOCH, EPOCH)
+    edges = (window.since, window.until) if window else (extents.EPOCH, extents.EPOCH)
     starts, ends = (np.array([extents.microseconds(time)]) for time in edges)
     return Periods(pd.DataFrame(index=[0]), starts, ends)
 

@@ -12,7 +12,6 @@ from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis.coverage import covered_time, window_share
 from ledgerframes.analysis.economy.periods import period_of
 from ledgerframes.analysis.groups import (
-    MICROSECONDS_PER_HOUR,
     Groups,
     as_integers,
     durations,
@@ -28,6 +27,7 @@ from ledgerframes.engine.relation import tables_of
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.differences import LEAST_COUNT, difference_of_percentiles
+from ledgerframes.values.extents import MICROSECONDS_PER_HOUR
 
 FACTS_TABLES = tables_of([FACTS])
 COUNTS = ("equal", "different", "only_a", "only_b")

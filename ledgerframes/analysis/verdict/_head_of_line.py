@@ -12,7 +12,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call
 from ledgerframes.analysis.coverage import covered_time, has_times
-from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, Flags, durations, period_length, ratio, sort_largest_first
+from ledgerframes.analysis.groups import Flags, durations, period_length, ratio, sort_largest_first
 from ledgerframes.analysis.measures import IS_REJECTED
 from ledgerframes.analysis.result_frame import WINDOW
 from ledgerframes.analysis.verdict import _answers as answers
@@ -21,6 +21,7 @@ from ledgerframes.engine import Query, delays, run
 from ledgerframes.engine.requests import DECISIONS, NEAR_TIMEOUT, REQUESTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
+from ledgerframes.values.extents import MICROSECONDS_PER_HOUR
 
 Tables = Mapping[str, pa.Table]
 

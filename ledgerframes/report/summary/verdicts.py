@@ -22,7 +22,7 @@ from ledgerframes.statistics.rates import difference_of_rates
 from ledgerframes.texts.representation import pluralize
 
 MAX_NAMES, MAX_PARTIES = 5, 2
-DAY = "%A %Y-%m-%d"
+DAY_FORMAT = "%A %Y-%m-%d"
 MICROSECOND = np.timedelta64(1, "us")
 
 
@@ -87,7 +87,7 @@ def _who_differs(frames: Frames) -> str:
 def _which_days(days: pd.DataFrame) -> str:
     """Return the days whose rate differs from that of the other days of the window."""
     differing = iter_rows(days[is_true(days["differs"])])
-    texts = [f"{row.period_start:{DAY}} differs from the other days: {_against_the_rest(row, days)}." for row in differing]
+    texts = [f"{row.period_start:{DAY_FORMAT}} differs from the other days: {_against_the_rest(row, days)}." for row in differing]
     return " ".join(texts)
 
 
@@ -118,7 +118,7 @@ def _change(periods: Periods, after: Any, days: pd.DataFrame) -> tuple[str, list
     rest = second[0] - int(days["rejected"].sum()), second[1] - int((days["accepted"] + days["rejected"]).sum())
     if days.empty or not rest[1]:
         return text, []
-    names = listing([f"{day:{DAY}}" for day in days["period_start"]])
+    names = listing([f"{day:{DAY_FORMAT}}" for day in days["period_start"]])
     difference, explanation = _difference(first, rest, effect)
     return text, [f"Without {names}: {difference}.{explanation}"]
 
