@@ -1,8 +1,9 @@
-"""The installed version, and the extra that installs each optional dependency."""
+"""The installed version, the extra of each optional dependency, and whether root runs it."""
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -34,6 +35,11 @@ def installed_version() -> str:
     from importlib.metadata import version  # a tenth of the time of `import ledgerframes`
 
     return version("ledgerframes")
+
+
+def is_root() -> bool:
+    """Return whether root runs this process, whom some programs refuse."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0  # not on Windows
 
 
 @contextmanager

@@ -27,14 +27,14 @@ from ledgerframes.engine.results import to_library_type
 from ledgerframes.engine.views import RELATIONS
 from ledgerframes.engine.waiting import run_with_progress
 from ledgerframes.errors import UsageError
-from ledgerframes.frames.row_filters import RowFilter
+from ledgerframes.frames.row_filters import RowFilter, record_times_in
 from ledgerframes.frames.stored_time import missing_times
 from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.scan import LittleAhead
 from ledgerframes.store.sources import START_OF_TIME
 from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_in_store, snapshots_by_dataset
 from ledgerframes.values.extents import MigrationWindow
-from ledgerframes.values.windows import Time, Window, iso, window
+from ledgerframes.values.windows import Time, Window, window
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation, Statement
@@ -210,14 +210,12 @@ class _Views:
                 self._connection.execute(f'CREATE VIEW "{relation.name}" AS {head}{dedent(relation.query)}')
 
     def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
-        time_window = self._window if "record_time" in table.column_names else None
         each_once = RowFilter(second_verdicts=snapshot.second_verdicts)
         rows = LittleAhead(snapshot.scan(table.name, with_dictionaries=True))
         relation = self._connection.from_arrow(each_once.narrow(rows, table))
-        if time_window is None:
+        if self._window is None or "record_time" not in table.column_names:
             return relation
-        since, until = (f"TIMESTAMPTZ '{iso(time)}'" for time in (time_window.since, time_window.until))
-        return relation.filter(f"record_time >= {since} AND record_time < {until}")
+        return relation.filter(record_times_in(self._window))
 
     def run(self, query: str, settings: EngineSettings) -> QueryResult:
         """Run one query, and distinguish errors in the query from those of a file."""

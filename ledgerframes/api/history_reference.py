@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ledgerframes.api.operation import Client, Request, operation
+from ledgerframes.api.operation import Client, Request, list_of_texts, operation
 from ledgerframes.api.response import Response
 from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.extras import unknown_members
@@ -55,8 +55,8 @@ class ReferenceClient(Client):
         """
         return Request(
             body={
-                "cached_open_mining_round_contract_ids": _list(cached_open, "cached_open"),
-                "cached_issuing_round_contract_ids": _list(cached_issuing, "cached_issuing"),
+                "cached_open_mining_round_contract_ids": list_of_texts(cached_open, "cached_open"),
+                "cached_issuing_round_contract_ids": list_of_texts(cached_issuing, "cached_issuing"),
             }
         )
 
@@ -197,7 +197,7 @@ class ReferenceClient(Client):
         -----
         ``GET /v0/validators/validator-faucets``.
         """
-        texts = _list(validator_ids, "validator_ids")
+        texts = list_of_texts(validator_ids, "validator_ids")
         if not texts:
             raise UsageError("validator_ids= must have at least one party, got none.")
         return Request(query={"validator_ids": texts})
@@ -293,12 +293,6 @@ class ReferenceClient(Client):
         so it may change or disappear.
         """
         return Request(path={"round_number": _round(round_number), "batch_hash": batch_hash})
-
-
-def _list(values: Sequence[str], argument: str) -> list[str]:
-    if isinstance(values, str) or not all(isinstance(value, str) and value for value in values):
-        raise UsageError(f"{argument}= must be a list of texts, got {values!r}.")
-    return list(values)
 
 
 def _round(number: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ledgerframes.api.operation import Client, Request, members, operation
+from ledgerframes.api.operation import Client, Request, list_of_texts, members, operation
 from ledgerframes.api.paging import HostChangedError, PageChain, expect_same_host, require_same_host
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.update_format import require_package_name
@@ -102,8 +102,7 @@ class SnapshotClient(Client):
         -----
         ``POST /v2/state/acs``, since 0.8.0.
         """
-        filters = members(templates=_template_names(templates), party_ids=_texts(parties, "parties"))
-        return Request(body=_position(migration_id, record_time) | filters | _page(after, page_size))
+        return _page_request(migration_id, record_time, _contract_filters(templates, parties), after, page_size)
 
     @operation("POST /v1/state/acs", returns=ContractsPage, until="0.9.0", read_only=True, deprecated="contracts_page")
     def contracts_page_v1(
@@ -124,8 +123,7 @@ class SnapshotClient(Client):
         -----
         ``POST /v1/state/acs``, removed in 0.9.0, deprecated.
         """
-        filters = members(templates=_template_names(templates), party_ids=_texts(parties, "parties"))
-        return Request(body=_position(migration_id, record_time) | filters | _page(after, page_size))
+        return _page_request(migration_id, record_time, _contract_filters(templates, parties), after, page_size)
 
     def contract_pages(
         self,
@@ -178,7 +176,7 @@ class SnapshotClient(Client):
         -----
         ``POST /v2/holdings/state``, since 0.8.0.
         """
-        return Request(body=_position(migration_id, record_time) | _owners(owners) | _page(after, page_size))
+        return _page_request(migration_id, record_time, _owners(owners), after, page_size)
 
     @operation("POST /v1/holdings/state", returns=ContractsPage, read_only=True)
     def holdings_page_v1(
@@ -198,7 +196,7 @@ class SnapshotClient(Client):
         -----
         ``POST /v1/holdings/state``.
         """
-        return Request(body=_position(migration_id, record_time) | _owners(owners) | _page(after, page_size))
+        return _page_request(migration_id, record_time, _owners(owners), after, page_size)
 
     def holding_pages(
         self, migration_id: int, record_time: datetime, *, owners: Sequence[str], page_size: int = MAX_PAGE_SIZE
@@ -305,23 +303,24 @@ def _page(after: Token, page_size: int) -> dict[str, Any]:
     return {"page_size": page_size, **members(after=after)}
 
 
+def _page_request(migration_id: int, record_time: datetime, filters: dict[str, Any], after: Token, page_size: int) -> Request:
+    return Request(body=_position(migration_id, record_time) | filters | _page(after, page_size))
+
+
+def _contract_filters(templates: Sequence[str], parties: Sequence[str]) -> dict[str, Any]:
+    return members(templates=_template_names(templates), party_ids=list_of_texts(parties, "parties") or None)
+
+
 def _owners(owners: Sequence[str]) -> dict[str, Any]:
-    texts = _texts(owners, "owners")
+    texts = list_of_texts(owners, "owners")
     if not texts:
         raise UsageError("owners= must have at least one party, got none.")
     return {"owner_party_ids": texts}
 
 
-def _texts(values: Sequence[str], argument: str) -> list[str] | None:
-    """Return texts as a list, None if there are none."""
-    if isinstance(values, str) or not all(isinstance(value, str) and value for value in values):
-        raise UsageError(f"{argument}= must be a list of texts, got {values!r}.")
-    return list(values) or None
-
-
 def _template_names(templates: Sequence[str]) -> list[str] | None:
     """Return template names as they are sent. For others, the service returns no contract."""
-    return [require_package_name(text, "templates") for text in _texts(templates, "templates") or ()] or None
+    return [require_package_name(text, "templates") for text in list_of_texts(templates, "templates")] or None
 
 
 def _whole(value: int, argument: str) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from string import Formatter
@@ -122,6 +122,13 @@ class Request:
 def members(**values: Any) -> dict[str, Any]:
     """Return the members of a body that are not None, by their names on the wire."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def list_of_texts(values: Sequence[str], argument: str) -> list[str]:
+    """Return the texts of an argument as a list, or raise UsageError."""
+    if isinstance(values, str) or not all(isinstance(value, str) and value for value in values):
+        raise UsageError(f"{argument}= must be a list of texts, got {values!r}.")
+    return list(values)
 
 
 def _first_line(function: Callable[..., Any]) -> str:

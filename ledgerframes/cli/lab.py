@@ -15,6 +15,7 @@ import typer
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, option
 from ledgerframes.errors import StoreError, UsageError
+from ledgerframes.installation import extra_for, is_root
 from ledgerframes.loaders.interrupts import signals_handled_afterwards
 
 ALLOW_ROOT = "--allow-root"  # without which Jupyter refuses root, who is the user of many containers
@@ -45,13 +46,9 @@ def lab(
     context.print_summary(document, _format)
     options = ["--no-browser"] * no_browser + (jupyter or [])
     exit_code = _run_jupyterlab(context, directory, options)
-    if exit_code and _is_root() and ALLOW_ROOT not in options:
+    if exit_code and is_root() and ALLOW_ROOT not in options:
         raise UsageError(f"JupyterLab ended with {exit_code}, as it does for root. Run `ledgerframes lab -- {ALLOW_ROOT}`.")
     raise typer.Exit(exit_code)
-
-
-def _is_root() -> bool:
-    return hasattr(os, "geteuid") and os.geteuid() == 0  # not on Windows
 
 
 def shipped_notebooks() -> Path:
@@ -93,8 +90,9 @@ def _format(document: dict[str, Any]) -> str:
 
 
 def _require_jupyterlab() -> None:
-    if importlib.util.find_spec("jupyterlab") is None:
-        raise UsageError("This command requires jupyterlab. Install it with: pip install 'ledgerframes[lab]'.")
+    with extra_for("This command"):
+        if importlib.util.find_spec("jupyterlab") is None:
+            raise ModuleNotFoundError(name="jupyterlab")
 
 
 def _run_jupyterlab(context: CommandContext, directory: Path, options: list[str]) -> int:

@@ -28,6 +28,12 @@ from ledgerframes.values.extents import record_time_filter
 from ledgerframes.values.windows import Window, iso
 
 
+def record_times_in(window: Window) -> str:
+    """Return the condition of SQL for the rows of a window."""
+    since, until = (f"TIMESTAMPTZ '{iso(time)}'" for time in (window.since, window.until))
+    return f"record_time >= {since} AND record_time < {until}"
+
+
 @dataclass(frozen=True)
 class RowFilter:
     """The rows that linked tables are limited to.
@@ -110,8 +116,7 @@ class RowFilter:
 
     def _sql_conditions(self, table: Table) -> Iterator[str]:
         if self.window and "record_time" in table.column_names:
-            since, until = (f"TIMESTAMPTZ '{iso(time)}'" for time in (self.window.since, self.window.until))
-            yield f"record_time >= {since} AND record_time < {until}"
+            yield record_times_in(self.window)
         if self.offsets:
             after, through = self.offsets
             yield f'"offset" > {after} AND "offset" <= {through}'

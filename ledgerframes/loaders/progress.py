@@ -10,6 +10,7 @@ from typing import TextIO
 
 from ledgerframes.long_waits import NotebookLine, is_bar_seen, is_notebook, say
 from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.short_names import without_middle
 
 DELAY = 1  # seconds before the line appears
 SECONDS_BETWEEN_LINES = 4.0  # where no line can be replaced, such as in the log of a job
@@ -119,5 +120,4 @@ def _shorten(text: str, max_length: int) -> str:
     >>> _shorten("Fetching events (mainnet)", 34)
     'Fetching events (mainnet)'
     """
-    max_length = max(max_length, MIN_SUBJECT)
-    return text if len(text) <= max_length else f"{text[: max_length - SUBJECT_END - 1]}…{text[-SUBJECT_END:]}"
+    return without_middle(text, max(max_length, MIN_SUBJECT), SUBJECT_END)

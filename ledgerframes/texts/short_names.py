@@ -41,11 +41,13 @@ def break_before_fingerprints(text: str) -> str:
     return SHORT_FINGERPRINT.sub(lambda fingerprint: fingerprint[0].replace("::", "::\n"), text)
 
 
-def without_middle(text: str, max_length: int) -> str:
+def without_middle(text: str, max_length: int, end: int | None = None) -> str:
     """Return a text whose middle is omitted if it is too long.
 
-    >>> without_middle("abcdefghij", 6), without_middle("abc", 6)
-    ('abc…ij', 'abc')
+    Its end is half of it, or has the length `end`.
+
+    >>> without_middle("abcdefghij", 6), without_middle("abcdefghij", 6, 1), without_middle("abc", 6)
+    ('abc…ij', 'abcd…j', 'abc')
     """
-    end = (max_length - 1) // 2
+    end = (max_length - 1) // 2 if end is None else end
     return text if len(text) <= max_length else f"{text[: max_length - 1 - end]}…{text[-end:]}"

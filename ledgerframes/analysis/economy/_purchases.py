@@ -17,7 +17,8 @@ from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.economy import _answers as answers
 from ledgerframes.analysis.economy.network import Network, Rounds, read_network, require_all_updates, round_of
 from ledgerframes.analysis.groups import Groups, from_microseconds, ratio
-from ledgerframes.analysis.state.payloads import Values, member, whole
+from ledgerframes.analysis.state.payloads import Values, whole
+from ledgerframes.datasets.reference.build import member
 from ledgerframes.engine import Query
 from ledgerframes.engine.nodes import TRAFFIC_CONTRACTS, payloads_above
 from ledgerframes.frames import Frames

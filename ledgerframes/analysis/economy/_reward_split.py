@@ -14,7 +14,7 @@ from ledgerframes.analysis._amounts import amounts, multiply, to_decimal
 from ledgerframes.analysis.arguments import Snapshot, require_columns
 from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates, round_of
 from ledgerframes.analysis.groups import microseconds
-from ledgerframes.analysis.state.payloads import member
+from ledgerframes.datasets.reference.build import member
 from ledgerframes.datasets.templates import REWARD_COUPON
 from ledgerframes.engine import Query, Relation
 from ledgerframes.engine.coin_exercises import UNHIDE

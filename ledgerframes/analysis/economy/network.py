@@ -15,7 +15,8 @@ from ledgerframes.analysis._amounts import to_decimal
 from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis.arguments import Snapshot, require_signer, snapshot_rows
 from ledgerframes.analysis.coverage import has_times, incomplete_windows, part_of_time
-from ledgerframes.analysis.state.payloads import Values, decoded, member, whole
+from ledgerframes.analysis.state.payloads import Values, decoded, whole
+from ledgerframes.datasets.reference.build import member
 from ledgerframes.datasets.schema import AMOUNT, INTEGER, TEXT, TEXTS, TIME
 from ledgerframes.datasets.templates import DSO_RULES, ISSUING_ROUND, OPEN_ROUND
 from ledgerframes.engine import Query

@@ -18,7 +18,8 @@ from ledgerframes.analysis.coverage import covered_time
 from ledgerframes.analysis.economy.network import Network, round_of
 from ledgerframes.analysis.groups import microseconds
 from ledgerframes.analysis.reconcile._reward_tree import LEAF, NODE
-from ledgerframes.analysis.state.payloads import Values, is_for_traffic, member, read_round, read_validators, whole
+from ledgerframes.analysis.state.payloads import Values, is_for_traffic, read_round, read_validators, whole
+from ledgerframes.datasets.reference.build import member
 from ledgerframes.datasets.templates import CALCULATE_REWARDS, DSO_RULES, PROCESS_REWARDS
 from ledgerframes.engine.query import run_arrow
 from ledgerframes.engine.rewards import PUBLISHED_WEIGHTS, REWARD_COUPONS, REWARD_STEPS

@@ -14,7 +14,8 @@ import pandas as pd
 
 from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, base_table, require_signer
 from ledgerframes.analysis.coverage import incomplete_windows
-from ledgerframes.analysis.state.payloads import GOVERNANCE, decoded, list_of, member
+from ledgerframes.analysis.state.payloads import GOVERNANCE, decoded, list_of
+from ledgerframes.datasets.reference.build import member
 from ledgerframes.datasets.templates import COIN_RULES, DSO_RULES, FEATURED_APP_RIGHT, OPEN_ROUND
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.lifetimes import LIFETIMES

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ledgerframes.analysis._amounts import to_decimal
 from ledgerframes.analysis.requests import PARTICIPANT_PREFIX
+from ledgerframes.datasets.reference.build import member
 from ledgerframes.errors import UsageError
 from ledgerframes.values.windows import instant
 
@@ -113,13 +114,6 @@ def _renamed(match: re.Match[str], coin: str) -> str:
 def list_of(parties: Any) -> list[str]:
     """Return the parties in a column of lists, which are none where the list is missing."""
     return [] if parties is None or isinstance(parties, float) else [str(party) for party in parties]
-
-
-def member(value: object, *names: str) -> Any:
-    """Return a nested member by its names, or None if one is missing."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 def whole(value: object) -> int | None:

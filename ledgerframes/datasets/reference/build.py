@@ -85,9 +85,16 @@ def payload_of(contract: Contract) -> dict[str, Any]:
     return payload
 
 
-def texts_of(payloads: Sequence[dict[str, Any]], member: str) -> pa.Array:
+def member(value: object, *names: str) -> Any:
+    """Return a nested member by its names, or None if one is missing."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def texts_of(payloads: Sequence[dict[str, Any]], name: str) -> pa.Array:
     """Return a member of payloads as texts."""
-    values = [payload.get(member) for payload in payloads]
+    values = [payload.get(name) for payload in payloads]
     return pa.array([None if value is None else str(value) for value in values], TEXT)
 
 

@@ -14,7 +14,7 @@ from ledgerframes.datasets.arrays import parse_amounts, parse_timestamps, split_
 from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.extras import encode_extras
 from ledgerframes.datasets.reference import network_schema as schema
-from ledgerframes.datasets.reference.build import payload_of, texts_of
+from ledgerframes.datasets.reference.build import member, payload_of, texts_of
 from ledgerframes.datasets.reference.wire import (
     Contract,
     DomainScans,
@@ -42,7 +42,7 @@ def mining_round_table(rounds: MiningRounds, closed: Sequence[Contract], observe
     states = [*rounds.open_mining_rounds.values(), *rounds.issuing_mining_rounds.values()]
     contracts = [*map(_contract, states), *closed]
     payloads = [payload_of(contract) for contract in contracts]
-    numbers = [_member(payload, "round", "number") for payload in payloads]
+    numbers = [member(payload, "round", "number") for payload in payloads]
     counts = {"open": len(rounds.open_mining_rounds), "issuing": len(rounds.issuing_mining_rounds), "closed": len(closed)}
     return _contract_table(
         schema.MINING_ROUNDS,
@@ -227,10 +227,3 @@ def _contract(state: StateContract) -> Contract:
     if state.contract is None:
         raise DecodeError("A contract is missing, although the request named none that is cached.", json_path="$..contract")
     return state.contract
-
-
-def _member(value: object, *names: str) -> Any:
-    """Return a member of members by name, None if one is missing."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
