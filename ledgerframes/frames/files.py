@@ -123,11 +123,11 @@ def _facts(frames: Frames) -> dict[str, Any]:
     return {
         "network": frames.network,
         "population": frames.population,
-        "window": _record(frames.window) if frames.window else None,
+        "window": frames.window.as_dict() if frames.window else None,
         "offset_range": frames.offset_range,
         "is_chosen": frames._filter.has_chosen_ids,
         "history_start": iso(first) if first else None,
-        "missing_windows": [_record(each) for each in source.missing_windows],
+        "missing_windows": [each.as_dict() for each in source.missing_windows],
         "missing_before": [dataclasses.astuple(each) for each in source.missing_before],
         "unreadable": frames.unreadable,
         "unknown_ids": frames.unknown_ids,
@@ -160,41 +160,7 @@ def open_frames(directory: str | Path) -> Frames:
         raise UsageError(f"{source} has no {MANIFEST}. Choose a directory that save_frames wrote.")
     try:
         manifest = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
-        files, since_until = manifest["files"], manifest["window"]
-        paths = {name: source / f"{name}.parquet" for name in files}
-        versions = {name: _version(path) for name, path in paths.items()}
-        for name, record in files.items():
-            _check(paths[name], record)
-        window = _window(since_until) if since_until else None
-        offsets = manifest.get("offset_range")
-        names = [name for name in TABLES if name in files]
-        file_tables = [*names, DROPPED_ROWS.name] if DROPPED_ROWS.name in files else names
-        frame_source = SavedFrameSource(
-            {name: _rows_of(paths[name], table_spec(name)) for name in file_tables},
-            manifest["network"],
-            COVERAGE.to_pandas(pq.read_table(paths["coverage"])),
-            is_sorted=True,
-            bytes=sum(files[name]["bytes"] for name in names),
-            has_second_verdicts=False,
-            missing_before=tuple(MigrationWindow(*each) for each in manifest.get("missing_before", ())),
-            unreadable=manifest.get("unreadable", {}),
-            missing_windows=tuple(_window(each) for each in manifest.get("missing_windows", ())),
-            first_event=instant(first) if (first := manifest.get("history_start")) else None,
-            digests={paths[name].name: record["sha256"] for name, record in sorted(files.items())},
-            versions=versions,
-        )
-        return Frames(
-            frame_source,
-            names,
-            window=window,
-            # These are absent in files of 0.1.0.
-            offsets=(int(offsets[0]), int(offsets[1])) if offsets else None,
-            is_chosen=bool(manifest.get("is_chosen", False)),
-            unknown_ids=manifest.get("unknown_ids", ()),
-            failed=manifest.get("failed", {}),
-            population=_population(manifest),
-            engine=engine,
-        )
+        frame_source, facts = _source_of(source, manifest), _facts_of(manifest)
     except UnmappableError as error:
         step = "Open them with the version of ledgerframes that wrote them."
         raise StoreError(f"Cannot open frames in {source}: {error}. {step}", path=str(source)) from error
@@ -202,6 +168,50 @@ def open_frames(directory: str | Path) -> Frames:
         raise StoreError(
             f"Cannot open frames in {source}: {error}. Choose a directory that save_frames wrote.", path=str(source)
         ) from error
+    return Frames(frame_source, _table_names(manifest), engine=engine, **facts)
+
+
+def _source_of(directory: Path, manifest: dict[str, Any]) -> SavedFrameSource:
+    """Return the files of a manifest, after a comparison with it."""
+    files = manifest["files"]
+    paths = {name: directory / f"{name}.parquet" for name in files}
+    versions = {name: _version(path) for name, path in paths.items()}
+    for name, record in files.items():
+        _check(paths[name], record)
+    names = _table_names(manifest)
+    file_tables = [*names, DROPPED_ROWS.name] if DROPPED_ROWS.name in files else names
+    return SavedFrameSource(
+        {name: _rows_of(paths[name], table_spec(name)) for name in file_tables},
+        manifest["network"],
+        COVERAGE.to_pandas(pq.read_table(paths["coverage"])),
+        is_sorted=True,
+        bytes=sum(files[name]["bytes"] for name in names),
+        has_second_verdicts=False,
+        missing_before=tuple(MigrationWindow(*each) for each in manifest.get("missing_before", ())),
+        unreadable=manifest.get("unreadable", {}),
+        missing_windows=tuple(Window.from_dict(each) for each in manifest.get("missing_windows", ())),
+        first_event=instant(first) if (first := manifest.get("history_start")) else None,
+        digests={paths[name].name: record["sha256"] for name, record in sorted(files.items())},
+        versions=versions,
+    )
+
+
+def _table_names(manifest: dict[str, Any]) -> list[str]:
+    return [name for name in TABLES if name in manifest["files"]]
+
+
+def _facts_of(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of Frames that a manifest has."""
+    window, offsets = manifest["window"], manifest.get("offset_range")
+    return {
+        "window": Window.from_dict(window) if window else None,
+        # These are absent in files of 0.1.0.
+        "offsets": (int(offsets[0]), int(offsets[1])) if offsets else None,
+        "is_chosen": bool(manifest.get("is_chosen", False)),
+        "unknown_ids": tuple(manifest.get("unknown_ids", ())),
+        "failed": dict(manifest.get("failed", {})),
+        "population": _population(manifest),
+    }
 
 
 def require_frames(frames: object) -> None:
@@ -266,14 +276,6 @@ def _rows_of(path: Path, table: Table) -> Rows:
     """Return the rows of a file, which an earlier version may have written in another schema."""
     mapping = SchemaMapping.of(table, pq.read_schema(path))
     return ds.dataset(path, schema=table.schema) if mapping.is_native else wrap_rows(ds.dataset(path), mapping)
-
-
-def _record(window: Window) -> dict[str, str]:
-    return {"since": iso(window.since), "until": iso(window.until)}
-
-
-def _window(record: Mapping[str, str]) -> Window:
-    return Window(instant(record["since"]), instant(record["until"]))
 
 
 def _population(manifest: dict[str, Any]) -> Population:

@@ -137,12 +137,10 @@ def _series(ax: Axes) -> Iterator[str]:
     """Return the range of each series of bars, areas and lines."""
     for bars in bar_containers(ax):
         centers = [bar.get_x() + bar.get_width() / 2 for bar in bars]
-        yield _describe(ax, bars.get_label(), centers, [bar.get_height() for bar in bars])
+        yield _describe(ax, series_name(bars), centers, [bar.get_height() for bar in bars])
     for patch in ax.patches:
         if isinstance(patch, StepPatch):
-            values, edges, baseline = patch.get_data()
-            heights = np.asarray(values, dtype=np.float64) - (0.0 if baseline is None else baseline)
-            yield _describe(ax, patch.get_label(), (edges[1:] + edges[:-1]) / 2, heights)
+            yield _describe(ax, series_name(patch), *area_points(patch))
     for line in ax.get_lines():
         if np.size(line.get_ydata()) >= MIN_POINTS and line.get_marker() not in CAPS:
             yield _describe_line(ax, line)
@@ -150,12 +148,24 @@ def _series(ax: Axes) -> Iterator[str]:
 
 def _describe_line(ax: Axes, line: Line2D) -> str:
     x, y = (np.asarray(data, dtype=np.float64) for data in line.get_data(orig=False))
-    return _describe(ax, line.get_label(), x, y)
+    return _describe(ax, series_name(line), x, y)
 
 
-def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
-    name, values = str(label), np.asarray(y, dtype=np.float64)
-    prefix = "" if not name or name.startswith("_") else f"{name} "  # matplotlib makes up names for series without a label
+def series_name(artist: Any) -> str:
+    """Return the name of a series, empty if matplotlib or a panel made it up."""
+    name = str(artist.get_label())
+    return "" if name.startswith("_") else name
+
+
+def area_points(area: StepPatch) -> tuple[Numbers, Numbers]:
+    """Return the middles of the steps of an area, and its heights there."""
+    values, edges, baseline = area.get_data()
+    heights = np.asarray(values, dtype=np.float64) - (0.0 if baseline is None else baseline)
+    return (edges[1:] + edges[:-1]) / 2, heights
+
+
+def _describe(ax: Axes, name: str, x: Any, y: Any) -> str:
+    values, prefix = np.asarray(y, dtype=np.float64), f"{name} " if name else ""
     if not np.isfinite(values).any():
         return f"{prefix}without values"
     low, high, at = np.nanmin(values), np.nanmax(values), np.asarray(x, dtype=np.float64)[np.nanargmax(values)]

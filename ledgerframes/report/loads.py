@@ -141,10 +141,9 @@ def load_state(net: Network, frames: Frames, *, progress: bool | None = None) ->
         events = _load_whole_history(net, window, progress)
     except CoverageError:
         return _state_from_snapshot(_state_source(net), window) or _state_from_contracts(net, window, progress)
-    from ledgerframes.analysis.state.network_state import network_state  # late: a report that is reused needs no analysis
+    from ledgerframes.analysis import state  # late: a report that is reused needs no analysis
 
-    whole = network_state(events)
-    return {"rounds": whole.rounds, "featured": whole.rights, "sv_participants": whole.validators}
+    return state.tables(events)
 
 
 def fetch_state(net: Network, frames: Frames, *, progress: bool | None = None) -> None:
@@ -181,11 +180,7 @@ def _state_from_snapshot(source: Network, window: Window) -> State | None:
         history = load_events(source, since=start.to_pydatetime(), until=window.until, progress=False)
     except (CoverageError, UsageError):
         return None
-    return {
-        "rounds": state.rounds(history, base=snapshot),
-        "featured": state.featured(history, base=snapshot),
-        "sv_participants": state.super_validators(history, base=snapshot),
-    }
+    return state.tables(history, base=snapshot)
 
 
 def _state_from_contracts(net: Network, window: Window, progress: bool | None) -> State | None:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from ledgerframes.report.alt_texts import (
     CAPS,
     MIN_POINTS,
     NO_MARKERS,
+    area_points,
     axis_text,
     end_texts,
     has_times,
@@ -36,6 +37,7 @@ from ledgerframes.report.alt_texts import (
     panel_name,
     position_text,
     row_names,
+    series_name,
     without_escapes,
 )
 from ledgerframes.report.page import MARK_SCALE
@@ -126,7 +128,7 @@ def _rows(ax: Axes, names: Sequence[str]) -> Iterator[Mark]:
 def _bars(ax: Axes) -> Iterator[tuple[float, float, Value]]:
     """Yield the middle and the height of each bar with its value."""
     intervals = _intervals(ax, 0)
-    bars = [(_name(each), bar) for each in horizontal_bars(ax) for bar in each]
+    bars = [(series_name(each), bar) for each in horizontal_bars(ax) for bar in each]
     texts = end_texts(ax) or [_value_text(ax.xaxis, bar.get_width(), ax.get_xlabel()) for _, bar in bars]
     for (name, bar), text in zip(bars, texts, strict=True):
         middle = round(bar.get_y() + bar.get_height() / 2, DECIMALS)
@@ -147,10 +149,10 @@ def _points_of_rows(ax: Axes) -> Iterator[tuple[float, float, Value]]:
 def _cells(ax: Axes, parent: Axes, names: Sequence[str]) -> Iterator[Mark]:
     """Yield a mark for each cell of rows."""
     for collection in ax.collections:
-        if isinstance(collection, PolyCollection) and _name(collection):
+        if isinstance(collection, PolyCollection) and series_name(collection):
             for path in collection.get_paths():
                 (left, bottom), (right, top) = path.get_extents().get_points().tolist()
-                values = [(_position_text(ax, parent, left), _name(collection))]
+                values = [(_position_text(ax, parent, left), series_name(collection))]
                 yield Mark(ax, _text(_row_name(ax, names, (bottom + top) / 2), values), (left, right), (bottom, top))
 
 
@@ -221,13 +223,11 @@ def _is_series(ax: Axes, line: Line2D) -> bool:
 def _of_line(line: Line2D) -> Series:
     x, y = (np.asarray(data, dtype=np.float64) for data in line.get_data(orig=False))
     is_known = np.isfinite(x)
-    return Series(_name(line), x[is_known], y[is_known], is_connected=line.get_linestyle() not in NO_MARKERS)
+    return Series(series_name(line), x[is_known], y[is_known], is_connected=line.get_linestyle() not in NO_MARKERS)
 
 
 def _of_area(area: StepPatch) -> Series:
-    values, edges, baseline = area.get_data()
-    heights = np.asarray(values, dtype=np.float64) - (0.0 if baseline is None else baseline)
-    return Series(_name(area), (edges[1:] + edges[:-1]) / 2, heights, is_connected=True)
+    return Series(series_name(area), *area_points(area), is_connected=True)
 
 
 # -- intervals ----------------------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def _ranges(ax: Axes) -> Iterator[tuple[str, float, Span]]:
     """
     lines = {str(each.get_label()): each for each in ax.collections if isinstance(each, LineCollection)}
     for band in ax.collections:
-        if isinstance(band, PolyCollection) and (name := _name(band)):
+        if isinstance(band, PolyCollection) and (name := series_name(band)):
             inside = lines.get(f"_{name}")
             for shape in band.get_paths() if inside is None else inside.get_segments():
                 points = np.asarray(getattr(shape, "vertices", shape))
@@ -283,7 +283,7 @@ def _markers(ax: Axes) -> list[Series]:
     """Return the points of axes."""
     lines = [_of_line(line) for line in ax.get_lines() if _is_series(ax, line) and line.get_marker() not in NO_MARKERS]
     collections = [each for each in ax.collections if isinstance(each, PathCollection)]
-    points = [(_name(each), np.ma.filled(each.get_offsets(), np.nan)) for each in collections]
+    points = [(series_name(each), np.ma.filled(each.get_offsets(), np.nan)) for each in collections]
     return [*lines, *(Series(name, offsets[:, 0], offsets[:, 1], is_connected=False) for name, offsets in points)]
 
 
@@ -300,12 +300,6 @@ def _text(title: str, values: Sequence[Value]) -> str:
     if title and [name for name, _ in values] == [""]:
         return f"{title}: {lines[0]}"
     return "\n".join(filter(None, [title, *lines]))
-
-
-def _name(artist: Any) -> str:
-    """Return the name of a series, empty if matplotlib or a panel made it up."""
-    name = str(artist.get_label())
-    return "" if name.startswith("_") else name
 
 
 def _position_text(ax: Axes, parent: Axes, x: float) -> str:

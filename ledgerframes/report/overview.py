@@ -29,7 +29,7 @@ DayValues = dict[tuple[str, str, date], float | None]  # by label of a key figur
 
 
 @dataclass(frozen=True)
-class Window:
+class WindowRuns:
     """The newest runs over one window of one network."""
 
     network: str
@@ -73,15 +73,15 @@ def render_overview(out: Path, now: datetime) -> str:
         }
         for name in sorted(report_names(out), key=position)
     ]
-    windows = list(_windows(out))
+    windows = list(_window_runs(out))
     return render_template("overview.html.j2", reports=reports, windows=windows, now=f"{now:%Y-%m-%d %H:%M}")
 
 
 # -- the newest windows -----------------------------------------------------------------------------------------------------
 
 
-def _windows(out: Path) -> Iterator[Window]:
-    """Yield the windows of the latest run of each report, the newest first."""
+def _window_runs(out: Path) -> Iterator[WindowRuns]:
+    """Yield the latest runs of all reports by window, the newest first."""
     latest = [run for name in sorted(report_names(out), key=position) if (run := _latest(ReportDir(out, name)))]
     contents = published_contents(out)
     keys = {(run["window"]["until"], run["window"]["since"], run["network"]) for run in latest}
@@ -91,7 +91,7 @@ def _windows(out: Path) -> Iterator[Window]:
         head = next((run for run in same if run.get("key_figures")), same[0])
         figures = [_with_weeks(figure, days, head) for figure in head.get("key_figures", [])]
         comparison = next((attention["summary"] for run in same if (attention := run.get("attention"))), "")
-        yield Window(network, since, until, figures, first_day_of(head), _attention(same), comparison, _cards(same, days))
+        yield WindowRuns(network, since, until, figures, first_day_of(head), _attention(same), comparison, _cards(same, days))
 
 
 def _attention(runs: list[RunContent]) -> list[dict[str, str]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
 from ledgerframes.errors import ReportError, UsageError
+from ledgerframes.installation import is_root
 
 PDF = "report.pdf"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
@@ -37,8 +37,7 @@ def print_pdf(page: Path, seconds: float | None = None) -> Path:
     page = page.absolute()  # a relative path has no URI
     chromium, pdf = find_chromium(), page.with_name(PDF)
     limit = min(seconds or MAX_SECONDS, MAX_SECONDS)
-    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    options = [*OPTIONS, "--no-sandbox"] if is_root else OPTIONS  # Chromium refuses to run as root in its sandbox
+    options = [*OPTIONS, "--no-sandbox"] if is_root() else OPTIONS  # Chromium refuses to run as root in its sandbox
     with tempfile.TemporaryDirectory(prefix="lf-") as profile:
         command = [chromium, *options, f"--user-data-dir={profile}", f"--print-to-pdf={pdf}", page.as_uri()]
         try:

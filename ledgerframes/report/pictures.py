@@ -26,7 +26,7 @@ from ledgerframes.report.alt_texts import bar_containers, describe_drawn
 from ledgerframes.report.marks import find_marks, locate_marks
 from ledgerframes.report.page import MARKS, NARROW_SVG, SVG, figure_caption
 from ledgerframes.texts.control_characters import escape_html as escape
-from ledgerframes.texts.short_names import break_before_fingerprints
+from ledgerframes.texts.short_names import break_before_fingerprints, without_middle
 
 NO_METADATA = ("Creator", "Date", "Format", "Type")  # all that matplotlib would write
 SVG_DPI = 72
@@ -307,8 +307,7 @@ def _shorten(labels: list[str]) -> list[str]:
 def _shorten_line(line: str, end: int) -> str:
     match = COUNT.search(line)
     count = match[0] if match and len(match[0]) < MAX_LABEL - end else ""
-    name, longest = line.removesuffix(count), MAX_LABEL - len(count)
-    return line if len(name) <= longest else f"{name[: longest - end - 1]}…{name[-end:]}{count}"
+    return without_middle(line.removesuffix(count), MAX_LABEL - len(count), end) + count
 
 
 def _keep_label_inside(ax: Axes) -> None:

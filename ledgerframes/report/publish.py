@@ -29,8 +29,8 @@ from tempfile import TemporaryDirectory
 from typing import cast
 
 from ledgerframes.errors import ReportError, UsageError
-from ledgerframes.report.run_content import Bounds, RunContent
-from ledgerframes.values.windows import iso
+from ledgerframes.report.run_content import RunContent
+from ledgerframes.values.windows import Bounds, iso
 
 logger = logging.getLogger("ledgerframes")
 

@@ -32,7 +32,7 @@ from ledgerframes.report.prices import check_price
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, find_report
 from ledgerframes.report.rules import Rule, parse_rule
-from ledgerframes.report.run_content import Bounds, RunContent, RunFacts, ServiceVersions, versions_in_use
+from ledgerframes.report.run_content import RunContent, RunFacts, ServiceVersions, versions_in_use
 from ledgerframes.report.runs import published_contents
 from ledgerframes.report.timer import Timer
 from ledgerframes.store.location import digest_of
@@ -167,7 +167,7 @@ def run_report(
             if keep is not None:
                 report_dir.delete_old(keep, result.key)
         except (Exception, KeyboardInterrupt) as error:
-            report_dir.write_failure_note(error, _bounds(window))
+            report_dir.write_failure_note(error, window.as_dict())
             raise
         finally:
             _write_overview(Path(out))
@@ -192,11 +192,6 @@ def _duration(name: str, value: timedelta | str | None) -> timedelta | None:
     if duration is not None and duration <= timedelta(0):
         raise UsageError(f"{name} must be longer than 0, such as 1h, got {str(value)!r}.")
     return duration
-
-
-def _bounds(window: Window) -> Bounds:
-    """Return the start and the end of a window as ``run.json`` has them."""
-    return {"since": iso(window.since), "until": iso(window.until)}
 
 
 @dataclass(frozen=True)
@@ -333,7 +328,7 @@ class _Run:
 
         working_dir = directory.parent / "working"
         working_dir.mkdir()
-        parameters = {"during": None, **_bounds(self.window), **self.parameters}
+        parameters = {"during": None, **self.window.as_dict(), **self.parameters}
         # The process of the notebook is killed at the end, and cannot remove what its queries wrote.
         with self.timer.step("notebook"), temporary_dir(self.net.settings.engine) as spill_dir:
             variables = environment_variables(self.net, inputs, directory / "tables", working_dir, Path(spill_dir))
@@ -351,7 +346,7 @@ class _Run:
         return {
             "report": self.report.name,
             "network": self.net.name,
-            "window": _bounds(self.window),
+            "window": self.window.as_dict(),
             "parameters": self.parameters,
             "requirements": self.requirements.as_dict(),
             "coverage": measured.coverage.as_dict(),

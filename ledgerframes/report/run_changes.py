@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.runs import report_names
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
+from ledgerframes.values.windows import MICROSECOND, Window
 
 CHANGE_DTYPES = {"item": "str", "before": "str", "after": "str", "change": "str", "note": "str"}
 Value = str | int | float | None
@@ -40,8 +41,8 @@ class Basis:
     @classmethod
     def of(cls, run: RunContent) -> Basis:
         """Return the basis of a published run."""
-        since, until = (datetime.fromisoformat(run["window"][name]) for name in ("since", "until"))
-        return cls(until - since, run["coverage"]["final"], run.get("headline", {}).get("cost_coverage"))
+        window = Window.from_dict(run["window"])
+        return cls(window.until - window.since, run["coverage"]["final"], run.get("headline", {}).get("cost_coverage"))
 
 
 def compare_runs(out: Path, report: str, before: str | None = None, after: str | None = None) -> pd.DataFrame:
@@ -163,6 +164,6 @@ def _change(before: Value, after: Value, length: timedelta | None = None, length
         return ""
     if length is None or length_after is None or length == length_after:
         return f"{(after - before) / before * 100:+.1f} %"
-    microseconds = [each // timedelta(microseconds=1) for each in (length, length_after)]
+    microseconds = [each // MICROSECOND for each in (length, length_after)]
     relative = Fraction(after * microseconds[0], before * microseconds[1]) - 1
     return f"{float(relative) * 100:+.1f} % per day"

@@ -15,26 +15,12 @@ from ledgerframes.api.names import Api
 from ledgerframes.report.headline import Headline
 from ledgerframes.report.key_figure import KeyFigure
 from ledgerframes.report.sentences import Attention, Quality, Statement
+from ledgerframes.values.windows import Bounds
 
 Parameter = str | int | float | bool
 
 
 # -- parts ------------------------------------------------------------------------------------------------------------------
-
-
-class Bounds(TypedDict):
-    """Window of record times.
-
-    Attributes
-    ----------
-    since : str
-        Start, inclusive.
-    until : str
-        End, exclusive.
-    """
-
-    since: str
-    until: str
 
 
 class RequirementsContent(TypedDict):

@@ -17,9 +17,8 @@ from ledgerframes.report.links import Links, Published, render_links, render_wee
 from ledgerframes.report.page import LINKS_END, LINKS_START, WEEKLY_LINK_END, WEEKLY_LINK_START
 from ledgerframes.report.publish import PAGE, ReportDir, replace_text
 from ledgerframes.report.registry import REPORTS
-from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.runs import report_names
-from ledgerframes.values.windows import Window, instant
+from ledgerframes.values.windows import Window
 
 logger = logging.getLogger("ledgerframes")
 HEAD_BYTES = 2**18  # of a page, which hold its links
@@ -77,12 +76,7 @@ def position(report: str) -> tuple[int, str]:
 def _published(out: Path) -> Iterator[Published]:
     for name in report_names(out):
         for key, run in ReportDir(out, name).published_runs().items():
-            yield Published(name, key, run["network"], window_of(run), run["created_at"])
-
-
-def window_of(run: RunContent) -> Window:
-    """Return the window of a published run."""
-    return Window(*(instant(run["window"][name]) for name in ("since", "until")))
+            yield Published(name, key, run["network"], Window.from_dict(run["window"]), run["created_at"])
 
 
 def _replace_links(page: Path, links: Links) -> None:

@@ -11,7 +11,8 @@ from ledgerframes.report.units import value_text
 
 if TYPE_CHECKING:
     from ledgerframes.report.key_figure import KeyFigure
-    from ledgerframes.report.run_content import Bounds, DayTotals, RunContent
+    from ledgerframes.report.run_content import DayTotals, RunContent
+    from ledgerframes.values.windows import Bounds
 
 MIN_DAYS = 14  # before a window, for its usual band
 STEP, HEIGHT, MARGIN = 10, 40, 4  # units of the drawing: from day to day, of the picture, and above and below the values

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TypeVar
+from typing import Self, TypedDict, TypeVar
 
 from ledgerframes.errors import UsageError
 
@@ -19,6 +19,21 @@ MAX_DURATION = timedelta(days=36_525)  # a century, which can be subtracted from
 DATE_WORD_EXAMPLES = (
     "today, yesterday, this-week, last-week, this-month, last-month, or a day, month or year such as 2026-11-03, 2026-10, 2026"
 )
+
+
+class Bounds(TypedDict):
+    """Window of record times.
+
+    Attributes
+    ----------
+    since : str
+        Start, inclusive.
+    until : str
+        End, exclusive.
+    """
+
+    since: str
+    until: str
 
 
 @dataclass(frozen=True, order=True)
@@ -34,6 +49,15 @@ class Window:
 
     def __str__(self) -> str:
         return f"{iso(self.since)} … {iso(self.until)}"
+
+    @classmethod
+    def from_dict(cls, bounds: Bounds) -> Self:
+        """Return the window that :meth:`as_dict` wrote."""
+        return cls(instant(bounds["since"]), instant(bounds["until"]))
+
+    def as_dict(self) -> Bounds:
+        """Return start and end in ISO 8601, as JSON files have them."""
+        return {"since": iso(self.since), "until": iso(self.until)}
 
     def intersect(self, other: Window) -> Window | None:
         """Return the part that both windows share, or None."""
