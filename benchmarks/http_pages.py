@@ -84,9 +84,7 @@ def committed_pages(url: str, rounds: int) -> Row:
     def transfer() -> None:
         with httpx.Client() as client:
             for body in asked:
-                with client.stream("POST", f"{url}/v0/events", json=body) as answer:
-                    for _ in answer.iter_raw():
-                        pass
+                _read_raw(client, f"{url}/v0/events", body)
 
     def build() -> None:
         for body in bodies:
@@ -113,6 +111,13 @@ def committed_pages(url: str, rounds: int) -> Row:
         "and decoding and building them from memory on one core.",
         lambda: sampled(lambda: synced(url, max_concurrency=1)),
     )
+
+
+def _read_raw(client: httpx.Client, url: str, body: Any) -> None:
+    """Read a response without decoding it."""
+    with client.stream("POST", url, json=body) as answer:
+        for _ in answer.iter_raw():
+            pass
 
 
 # -- several ranges at once -----------------------------------------------------------------------------------------

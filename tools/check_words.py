@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ledgerframes"
@@ -48,6 +49,10 @@ MODULES_WITH_FOLDERS = {"analysis/coverage.py", "loaders/repair.py"}
 IN_SEEDED_IDS = 'key_word="licence"'  # contract ids of every world follow from it
 LOG_EVENT = re.compile(r"^[a-z]+(_[a-z]+)*( [a-z_]+=%[sdr])*$")
 LOG_METHODS = ("debug", "info", "warning", "error", "exception")
+DECLARATIONS = ("Column", "ResultColumn", "Option", "Argument")
+ERRORS = ("UsageError", "StoreError", "CoverageError", "DecodeError", "IntegrityError", "ReportError")
+
+Node = TypeVar("Node", bound=ast.AST)
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,14 @@ def modules() -> list[tuple[Path, str, ast.Module]]:
     return [(path, text, ast.parse(text)) for path, text in zip(paths, texts, strict=True)]
 
 
+def nodes(*kinds: type[Node]) -> Iterator[tuple[Path, Node]]:
+    """Yield the nodes of these kinds in all modules."""
+    for path, _, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, kinds):
+                yield path, node
+
+
 def at(path: Path, line: int, text: str) -> str:
     """Return a violation as ``file:line: text``."""
     return f"{path.relative_to(ROOT)}:{line}: {text}"
@@ -74,16 +87,16 @@ def at(path: Path, line: int, text: str) -> str:
 
 def definitions() -> Iterator[tuple[Path, int, str]]:
     """Yield the names that the package defines: functions, classes, parameters, variables and attributes."""
-    for path, _, tree in modules():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                yield path, node.lineno, node.name
-            elif isinstance(node, ast.arg):
-                yield path, node.lineno, node.arg
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield path, node.lineno, node.id
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                yield path, node.lineno, node.attr
+    for path, definition in nodes(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
+        yield path, definition.lineno, definition.name
+    for path, parameter in nodes(ast.arg):
+        yield path, parameter.lineno, parameter.arg
+    for path, variable in nodes(ast.Name):
+        if isinstance(variable.ctx, ast.Store):
+            yield path, variable.lineno, variable.id
+    for path, attribute in nodes(ast.Attribute):
+        if isinstance(attribute.ctx, ast.Store):
+            yield path, attribute.lineno, attribute.attr
 
 
 def participles() -> Iterator[str]:
@@ -110,12 +123,9 @@ def folders_on_disk() -> Iterator[str]:
 
 def docstrings() -> Iterator[tuple[Path, int, str]]:
     """Yield the first line of every docstring."""
-    for path, _, tree in modules():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                text = ast.get_docstring(node)
-                if text:
-                    yield path, getattr(node, "lineno", 1), text.splitlines()[0]
+    for path, node in nodes(ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
+        if text := ast.get_docstring(node):
+            yield path, getattr(node, "lineno", 1), text.splitlines()[0]
 
 
 def docstring_form() -> Iterator[str]:
@@ -138,14 +148,19 @@ def noun_clauses() -> Iterator[str]:
 
 def messages() -> Iterator[tuple[Path, int, str]]:
     """Yield the texts that users read: of errors, columns, options and arguments."""
-    for path, _, tree in modules():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                if node.exc.args:
-                    yield path, node.lineno, literal(node.exc.args[0])
-            elif isinstance(node, ast.Call) and called(node) in ("Column", "ResultColumn", "Option", "Argument"):
-                for value in (*node.args, *(keyword.value for keyword in node.keywords)):
-                    yield path, node.lineno, literal(value)
+    for path, error in error_calls():
+        yield path, error.lineno, literal(error.args[0])
+    for path, call in nodes(ast.Call):
+        if called(call) in DECLARATIONS:
+            for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+                yield path, call.lineno, literal(value)
+
+
+def error_calls() -> Iterator[tuple[Path, ast.Call]]:
+    """Yield the calls that make the errors that are raised, of those with a text."""
+    for path, node in nodes(ast.Raise):
+        if isinstance(node.exc, ast.Call) and node.exc.args:
+            yield path, node.exc
 
 
 def literal(node: ast.expr) -> str:
@@ -214,31 +229,19 @@ def prose() -> list[tuple[Path, int, str]]:
 
 def error_form() -> Iterator[str]:
     """Yield error texts that join sentences with a semicolon, are too long, or lack a full stop."""
-    for path, _, tree in modules():
-        if "sandbox" in path.parts:
+    for path, error in error_calls():
+        if "sandbox" in path.parts or called(error) not in ERRORS:
             continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
-                if called(node.exc) not in (
-                    "UsageError",
-                    "StoreError",
-                    "CoverageError",
-                    "DecodeError",
-                    "IntegrityError",
-                    "ReportError",
-                ):
-                    continue
-                text = literal(node.exc.args[0])
-                if text and (";" in text or len(text.replace("{}", "")) > 160 or not text.endswith((".", "{}"))):
-                    yield at(path, node.lineno, text)
+        text = literal(error.args[0])
+        if text and (";" in text or len(text.replace("{}", "")) > 160 or not text.endswith((".", "{}"))):
+            yield at(path, error.lineno, text)
 
 
 def log_form() -> Iterator[str]:
     """Yield log calls that are not an event with ``key=%s`` pairs."""
-    for path, _, tree in modules():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and is_log_call(node.func) and not LOG_EVENT.match(literal(node.args[0])):
-                yield at(path, node.lineno, literal(node.args[0]))
+    for path, call in nodes(ast.Call):
+        if is_log_call(call.func) and not LOG_EVENT.match(literal(call.args[0])):
+            yield at(path, call.lineno, literal(call.args[0]))
 
 
 def is_log_call(function: ast.expr) -> bool:

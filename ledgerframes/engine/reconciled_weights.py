@@ -33,7 +33,20 @@ PASSED = Relation(
 
 def reconciled(computed: Relation) -> Relation:
     """Return published weights next to computed ones, with reasons for mismatches."""
-    compared = Relation(
+    compared = _compared(computed)
+    explained = _explained(compared)
+    query = """
+    SELECT *, NULL AS reason FROM compared WHERE outcome = 'equal'
+    UNION ALL
+    FROM explained
+    """
+    rows = "One row per request and party with a published or a computed weight, with the first reason that explains a mismatch."
+    return Relation("reconciled", rows, query, relations=(compared, explained))
+
+
+def _compared(computed: Relation) -> Relation:
+    """Return published weights next to computed ones."""
+    return Relation(
         "compared",
         "One row per request and party with a published or a computed weight.",
         """
@@ -59,6 +72,10 @@ def reconciled(computed: Relation) -> Relation:
         relations=(RECORDS, computed),
         is_materialized=True,
     )
+
+
+def _explained(compared: Relation) -> Relation:
+    """Return the mismatches with their reasons."""
     mismatches = Relation(
         "mismatches",
         "One row per request and party whose published and computed weights are not equal.",
@@ -86,22 +103,8 @@ def reconciled(computed: Relation) -> Relation:
         "SELECT update_key, obstacle FROM candidates SEMI JOIN mismatches USING (update_key) WHERE obstacle IS NOT NULL",
         relations=(CANDIDATES.all, mismatches),
     )
-    envelopes = Relation(
-        "mismatched_envelopes",
-        "One row per envelope of a request with a mismatch.",
-        "SELECT update_id, envelope_index, traffic_cost, view_ids FROM envelopes SEMI JOIN mismatched USING (update_id)",
-        tables=("envelopes",),
-        relations=(mismatched,),
-    )
-    confirmers = Relation(
-        "mismatched_confirmers",
-        "One row per party of a quorum of a request with a mismatch, with the view.",
-        "SELECT update_id, view_id, unnest(parties) AS party FROM (FROM quorums SEMI JOIN mismatched USING (update_id))",
-        tables=("quorums",),
-        relations=(mismatched,),
-    )
-    effective = Weights("effective_", Candidates("effective_", mismatched, envelopes), envelopes, confirmers).weights
-    explained = Relation(
+    effective = _effective_weights(mismatched)
+    return Relation(
         "explained",
         "One row per request and party with a mismatch, with the first reason that explains it.",
         """
@@ -153,10 +156,22 @@ def reconciled(computed: Relation) -> Relation:
         relations=(mismatches, mismatched, obstacles, own, effective, PUBLISHED_ROUNDS),
         parameters=(LIVING_ROUNDS, FINAL_TIMES, COVERAGE, FACTORS, ROUND_OPENINGS, rights_table()),
     )
-    query = """
-    SELECT *, NULL AS reason FROM compared WHERE outcome = 'equal'
-    UNION ALL
-    FROM explained
-    """
-    rows = "One row per request and party with a published or a computed weight, with the first reason that explains a mismatch."
-    return Relation("reconciled", rows, query, relations=(compared, explained))
+
+
+def _effective_weights(mismatched: Relation) -> Relation:
+    """Return the weights of requests by the state at ledger effective times."""
+    envelopes = Relation(
+        "mismatched_envelopes",
+        "One row per envelope of a request with a mismatch.",
+        "SELECT update_id, envelope_index, traffic_cost, view_ids FROM envelopes SEMI JOIN mismatched USING (update_id)",
+        tables=("envelopes",),
+        relations=(mismatched,),
+    )
+    confirmers = Relation(
+        "mismatched_confirmers",
+        "One row per party of a quorum of a request with a mismatch, with the view.",
+        "SELECT update_id, view_id, unnest(parties) AS party FROM (FROM quorums SEMI JOIN mismatched USING (update_id))",
+        tables=("quorums",),
+        relations=(mismatched,),
+    )
+    return Weights("effective_", Candidates("effective_", mismatched, envelopes), envelopes, confirmers).weights

@@ -75,64 +75,71 @@ class Schedule:
     def __init__(self, seed: int, events: int, days: int, weights: Mapping[str, int]) -> None:
         self.timeline = timeline = Timeline(events, days)
         self.cases = Cases(seed, timeline)
-        start, length = timeline.start, timeline.now - timeline.start
-        self._seed = seed
-        self.events_per_day = max(1, events * DAY // length)
-        self.settle_every = max(1, SETTLEMENT_SHARE * length // TICK // events)  # rounds
-        batch = self.settle_every * TICK
-
-        def one(kind: str, first: int, period: int, jitter: int = SECOND) -> RecurringEvent:
-            return RecurringEvent(seed, kind, 0, start + first, period, jitter)
-
-        def members(kind: str, first: int, shortest: int, count: int, share: int = 0, jitter: int = 0) -> list[RecurringEvent]:
-            # Members take turns over the period, so that they do not all report in the same minute.
-            period = max(shortest, count * length * share // events)
-            return [
-                RecurringEvent(seed, kind, n, start + first + period * n // count, period, jitter or period // 8)
-                for n in range(count)
-            ]
-
-        race = max(RACE_EVERY, RACE_SHARE * length // TICK // events) * TICK
-        split = max(batch, batch * (length * SV_REWARD_SHARE // events // batch))
-        self.genesis = one(Scheduled.GENESIS, SECOND // 4, SECOND // 4, SECOND // 8)
-        self.ticks = one(Scheduled.ROUND_TICK, TICK, TICK)
-        self.late_feature = one(Scheduled.FEATURE, length * FEATURED_LATER_PERCENT // 100, 2 * length, HOUR)
-        self.settlements = one(Scheduled.ROUND_SETTLEMENT, batch + SETTLED_AFTER, batch)
-        self.votes = members(Scheduled.PRICE_VOTE, HOUR, 6 * HOUR, SVS)
-        self.votes[STALE_VOTER] = self.votes[STALE_VOTER]._replace(period=2 * length)
-        self.purchases = members(Scheduled.TRAFFIC_PURCHASE, 7 * MINUTE, 2 * HOUR, VALIDATORS, PURCHASE_SHARE)
-        self.sv_rewards = members(Scheduled.SV_REWARD, MINUTE, TICK, SVS, SV_REWARD_SHARE, MINUTE)
-        collected = batch + TICK + 6 * MINUTE  # then the round is issuing
+        self._seed, self._events, self._length = seed, events, timeline.now - timeline.start
+        self.events_per_day = max(1, events * DAY // self._length)
+        self.settle_every = max(1, SETTLEMENT_SHARE * self._length // TICK // events)  # rounds
+        self._batch = self.settle_every * TICK
+        self.genesis = self._one(Scheduled.GENESIS, SECOND // 4, SECOND // 4, SECOND // 8)
+        self.ticks = self._one(Scheduled.ROUND_TICK, TICK, TICK)
+        self.late_feature = self._one(Scheduled.FEATURE, self._length * FEATURED_LATER_PERCENT // 100, 2 * self._length, HOUR)
+        self.settlements = self._one(Scheduled.ROUND_SETTLEMENT, self._batch + SETTLED_AFTER, self._batch)
+        self.votes = self._members(Scheduled.PRICE_VOTE, HOUR, 6 * HOUR, SVS)
+        self.votes[STALE_VOTER] = self.votes[STALE_VOTER]._replace(period=2 * self._length)
+        self.purchases = self._members(Scheduled.TRAFFIC_PURCHASE, 7 * MINUTE, 2 * HOUR, VALIDATORS, PURCHASE_SHARE)
+        self.sv_rewards = self._members(Scheduled.SV_REWARD, MINUTE, TICK, SVS, SV_REWARD_SHARE, MINUTE)
+        collected = self._batch + TICK + 6 * MINUTE  # then the round is issuing
         self.sv_collections = [
             reward._replace(kind=Scheduled.SV_COLLECTION, first=reward.first + collected)
             for reward in self.sv_rewards[:-1]  # the last one never collects
         ]
-        self._recurring = [
-            self.ticks,
-            one(Scheduled.ROUND_RACE, race + SECOND, race),
-            *self.votes,
-            *members(Scheduled.STATUS_REPORT, HOUR, 4 * HOUR, SVS, STATUS_SHARE),
-            *members(Scheduled.LIVENESS, 5 * MINUTE, TICK, VALIDATORS, LIVENESS_SHARE),
-            *members(Scheduled.SUBSCRIPTION, 5 * MINUTE, TICK, SUBSCRIBERS, SUBSCRIPTION_SHARE),
-            self.late_feature,
-            self.settlements,
-            one(Scheduled.REWARD_SPLIT, batch + SETTLED_AFTER + SPLIT_AFTER, split),
-            *self.sv_rewards,
-            *self.sv_collections,
-            *self.purchases,
-            *members(Scheduled.NAME_TERM, 20 * MINUTE, 2 * HOUR, NAME_OWNERS, NAME_SHARE),
-            *members(Scheduled.DUST, 40 * MINUTE, 2 * HOUR, DUST_OWNERS, NAME_SHARE),
-        ]
-        self.script = Script(length // TICK, events, start, TICK, self.opens_at)
+        self._recurring = self._recurring_events()
+        self.script = Script(self._length // TICK, events, timeline.start, TICK, self.opens_at)
         first_ticks = [position - OPEN_AT_ONCE for position in self.first_positions()[1:]]
-        self.config_changes = [start + (tick + 1) * TICK - CONFIG_LEAD for tick in first_ticks]  # of the coin rules
-        planted = [PlannedEvent(self.genesis.time(n), Scheduled.GENESIS, 0, n) for n in range(GENESIS_STEPS)]
-        planted += [PlannedEvent(time, STATE_CHANGE, CONFIG_CHANGE, n) for n, time in enumerate(self.config_changes)]
-        planted += [request for requests in self.cases.occurrences for request in requests]
-        self._planted = sorted(planted + self.script.planned, key=_time)
+        self.config_changes = [timeline.start + (tick + 1) * TICK - CONFIG_LEAD for tick in first_ticks]  # of the coin rules
+        self._planted = self._planted_events()
         self._kinds = lookup_table(list(weights), list(weights.values()))
         self._unscheduled = events - self.total()
         self.plan = lru_cache(MAX_CACHED_PLANS)(self._plan)
+
+    def _one(self, kind: str, first: int, period: int, jitter: int = SECOND) -> RecurringEvent:
+        return RecurringEvent(self._seed, kind, 0, self.timeline.start + first, period, jitter)
+
+    def _members(self, kind: str, first: int, shortest: int, count: int, share: int = 0, jitter: int = 0) -> list[RecurringEvent]:
+        """Return an event for each member.
+
+        They take turns over the period, so that they do not all report in the same minute.
+        """
+        period = max(shortest, count * self._length * share // self._events)
+        starts = [self.timeline.start + first + period * n // count for n in range(count)]
+        return [RecurringEvent(self._seed, kind, n, start, period, jitter or period // 8) for n, start in enumerate(starts)]
+
+    def _recurring_events(self) -> list[RecurringEvent]:
+        """Return all recurring events except those of the genesis."""
+        race = max(RACE_EVERY, RACE_SHARE * self._length // TICK // self._events) * TICK
+        split = max(self._batch, self._batch * (self._length * SV_REWARD_SHARE // self._events // self._batch))
+        return [
+            self.ticks,
+            self._one(Scheduled.ROUND_RACE, race + SECOND, race),
+            *self.votes,
+            *self._members(Scheduled.STATUS_REPORT, HOUR, 4 * HOUR, SVS, STATUS_SHARE),
+            *self._members(Scheduled.LIVENESS, 5 * MINUTE, TICK, VALIDATORS, LIVENESS_SHARE),
+            *self._members(Scheduled.SUBSCRIPTION, 5 * MINUTE, TICK, SUBSCRIBERS, SUBSCRIPTION_SHARE),
+            self.late_feature,
+            self.settlements,
+            self._one(Scheduled.REWARD_SPLIT, self._batch + SETTLED_AFTER + SPLIT_AFTER, split),
+            *self.sv_rewards,
+            *self.sv_collections,
+            *self.purchases,
+            *self._members(Scheduled.NAME_TERM, 20 * MINUTE, 2 * HOUR, NAME_OWNERS, NAME_SHARE),
+            *self._members(Scheduled.DUST, 40 * MINUTE, 2 * HOUR, DUST_OWNERS, NAME_SHARE),
+        ]
+
+    def _planted_events(self) -> list[PlannedEvent]:
+        """Return the events of the genesis, of the script and of the cases, by time."""
+        planted = [PlannedEvent(self.genesis.time(n), Scheduled.GENESIS, 0, n) for n in range(GENESIS_STEPS)]
+        planted += [PlannedEvent(time, STATE_CHANGE, CONFIG_CHANGE, n) for n, time in enumerate(self.config_changes)]
+        planted += [request for requests in self.cases.occurrences for request in requests]
+        return sorted(planted + self.script.planned, key=_time)
 
     def within(self, begin: int, end: int) -> list[PlannedEvent]:
         """Return the scheduled and planted events with begin <= time < end."""
