@@ -28,7 +28,7 @@ from ledgerframes.engine.views import RELATIONS
 from ledgerframes.engine.waiting import run_with_progress
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.row_filters import RowFilter, record_times_in
-from ledgerframes.frames.stored_time import missing_times
+from ledgerframes.frames.stored_time import missing_note
 from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.scan import LittleAhead
 from ledgerframes.store.sources import START_OF_TIME
@@ -272,13 +272,19 @@ def _iter_notes(tables: Sequence[ResolvedTable], time_window: Window | None) -> 
 
 
 def _iter_missing(store: Store, tables: Sequence[ResolvedTable], time_window: Window | None) -> Iterator[str]:
-    """Yield a note for each dataset that does not have all of the window."""
-    if time_window is None or time_window.since == START_OF_TIME:
+    """Yield notes on rows that the window does not have or does not limit."""
+    if time_window is None:
         return
-    for name, snapshot in {each.dataset.name: each.snapshot for each in tables if each.is_stored}.items():
-        missing = missing_times(store, snapshot, name, time_window)
-        if missing:
-            yield f"Not in the store: {'; '.join(map(str, missing))}. Fetch it with `ledgerframes sync {name}`."
+    with_rows = [each for each in tables if each.is_stored]
+    for resolved in with_rows:
+        if "record_time" not in resolved.table.column_names:
+            yield f"Table {resolved.name} has no record_time, so the window does not limit its rows."
+    if time_window.since == START_OF_TIME:
+        return
+    for resolved in {each.dataset.name: each for each in with_rows if "record_time" in each.table.column_names}.values():
+        note = missing_note(store, resolved, time_window)
+        if note:
+            yield note
 
 
 def _is_provisional(segment: Segment, resolved: ResolvedTable, time_window: Window | None) -> bool:

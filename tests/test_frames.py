@@ -328,13 +328,23 @@ def test_opened_frames_refuse_files_that_were_replaced(frames: lf.Frames, tmp_pa
 
 
 def test_a_folder_has_the_files_of_the_last_frames_only(frames: lf.Frames, tmp_path: Path) -> None:
-    (tmp_path / "traffic.parquet").write_text("of somebody else")
-    lf.save_frames(testing.frames_of(updates=[{"update_id": "x"}]), tmp_path)
-    assert (tmp_path / "traffic.parquet").exists()  # no frames were saved here before
+    lf.save_frames(testing.frames_of(updates=[{"update_id": "x"}]), tmp_path)  # which have all tables
     lf.save_frames(frames, tmp_path)
-    lf.save_frames(testing.frames_of(updates=[{"update_id": "x"}]), tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", *(f"{name}.parquet" for name in manifest["files"])}
+
+
+def test_a_file_of_somebody_else_is_neither_replaced_nor_deleted(frames: lf.Frames, tmp_path: Path) -> None:
+    exported = tmp_path / "traffic.parquet"
+    exported.write_text("of somebody else")
+    with pytest.raises(UsageError, match=r"traffic\.parquet was not written by save_frames\. Choose another directory"):
+        lf.save_frames(frames, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [exported.name]
+    assert exported.read_text() == "of somebody else"
+    exported.rename(tmp_path / "price_votes.parquet")
+    lf.save_frames(frames, tmp_path)
+    lf.save_frames(frames, tmp_path)
+    assert (tmp_path / "price_votes.parquet").read_text() == "of somebody else"
 
 
 def test_only_frames_can_be_saved(frames: lf.Frames, tmp_path: Path) -> None:

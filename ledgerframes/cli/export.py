@@ -39,13 +39,16 @@ def export(
     Makes no HTTP requests. Memory stays bounded, and the file appears only when it is complete.
     """
     from ledgerframes.export import from_store, write_table
+    from ledgerframes.frames.stored_time import missing_note, missing_times
     from ledgerframes.store.table_source import resolve_in_store
 
     net = context.connect()
     frames = from_store(net, table, since=since, until=until, during=during, allow_partial=allow_partial)
     names = [name.strip() for name in columns.split(",")] if columns is not None else None
     rows = write_table(frames, frames.tables[0], to, columns=names, overwrite=overwrite, escape_formulas=not keep_formulas)
-    coverage = frames.coverage
+    coverage, window = frames.coverage, frames.window
+    resolved = resolve_in_store(net.store, table)
+    missing = missing_times(net.store, resolved.snapshot, resolved.dataset.name, window) if window else ()
     document = {
         "network": net.name,
         "table": table,
@@ -55,11 +58,13 @@ def export(
         "provisional": has_provisional(coverage),  # with or without rows, because some may follow
         "final_until": _final_until(coverage),
         "gaps": gaps_of(coverage),
+        "missing": None if missing is None else [str(each) for each in missing],
     }
     context.print_summary(document, _format)
-    note = resolve_in_store(net.store, table).other_datasets_note
-    if note:
-        output.write_error(f"{note}.")
+    if window and (note := missing_note(net.store, resolved, window)):
+        output.write_error(note)
+    if resolved.other_datasets_note:
+        output.write_error(f"{resolved.other_datasets_note}.")
 
 
 def _final_until(coverage: pd.DataFrame) -> datetime | None:

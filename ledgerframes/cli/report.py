@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -101,8 +100,7 @@ def status(context: CommandContext, out: Out = Path("reports")) -> None:
     from ledgerframes.report.runs import failure_notes, list_runs
 
     runs, notes = list_runs(out), failure_notes(out)
-    rows = json.loads(runs.to_json(orient="records", date_format="iso", date_unit="s"))
-    context.print_result({"runs": rows, "failures": notes}, _format_status)
+    context.print_result({"runs": output.plain_rows(runs), "failures": notes}, _format_status)
 
 
 def diff(

@@ -47,6 +47,7 @@ def compact(
     from ledgerframes.store.compact import compact as compact_store
 
     net = context.connect()
+    require_store(net)
     results = compact_store(net.store, target_bytes=target_bytes, datasets=datasets, dry_run=dry_run)
     document = {"network": net.name, "dry_run": dry_run, "datasets": [vars(result) for result in results]}
     context.print_summary(document, _format_compaction, dry_run=dry_run)
@@ -119,7 +120,7 @@ def verify(
         context.print_summary(document, _format_verification)
     if failures:
         reasons = {f"{each['dataset']} {each['extent']}": _reason(each) for each in failures}
-        first = next(iter(reasons.values()))
+        first = ": ".join(next(iter(reasons.items())))
         raise IntegrityError(
             f"{len(failures):,} of {pluralize(len(repairs), 'segment')} not repaired, the first is "
             f"{first}. Repair again later, or add --drop-unrecoverable to drop what cannot be fetched.",
@@ -188,7 +189,7 @@ def format_repairs(repairs: list[dict[str, Any]]) -> str:
 
 def _reason(repair: dict[str, Any]) -> str:
     note = f" ({repair['note'].rstrip('.')})" if repair["note"] else ""
-    return f"{repair['dataset']} {repair['extent']}: {repair['outcome']}{note}"
+    return f"{repair['outcome']}{note}"
 
 
 def _format_verification(document: dict[str, Any]) -> str:

@@ -94,6 +94,7 @@ def rebuild(context: CommandContext, dry_run: DryRun = False) -> None:
     from ledgerframes.store.rebuild import rebuild as rebuild_store
 
     net = context.connect()
+    require_store(net)
     result = rebuild_store(net.store, dry_run=dry_run)
     document = {"network": net.name, "dry_run": dry_run, **vars(result)}
     context.print_summary(document, _format_rebuild, dry_run=dry_run)

@@ -23,6 +23,7 @@ from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.frames.files import require_frames
+from ledgerframes.store.location import local_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +91,7 @@ def write_table(
     """
     require_frames(frames)
     require_list(columns)
-    path, spec = Path(target), table_spec(table)
+    path, spec = local_path(target, "Write the file here, then copy it."), table_spec(table)
     selected = _select_columns(spec, columns)
     writers: dict[str, Writer] = {
         ".parquet": _parquet,

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.frames.committed_ids import committed_ids
-from ledgerframes.frames.stored_time import missing_times
+from ledgerframes.frames.stored_time import absent_time, missing_times, unrecorded_time
 from ledgerframes.store import Store
 from ledgerframes.store.table_source import ResolvedTable, resolve_in_store, snapshots_by_dataset
 from ledgerframes.values.extents import IdSet, MigrationWindow
@@ -111,14 +111,12 @@ def _require_coverage(
     step += " allow_partial=True"
     if missing is None:
         raise CoverageError(
-            f"Table {resolved.name} was read from {resolved.dataset.name}, which does not record whether {time_window} is "
-            f"complete. {step}.",
+            f"{unrecorded_time(resolved, time_window)}. {step}.",
             missing=(str(time_window),),
         )
-    windows = tuple(map(str, missing))
     raise CoverageError(
-        f"Not in the store: {'; '.join(windows)}. {step}, or fetch it with `ledgerframes sync {resolved.dataset.name}`.",
-        missing=windows,
+        f"{absent_time(missing)}. {step}, or fetch it with `ledgerframes sync {resolved.dataset.name}`.",
+        missing=tuple(map(str, missing)),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -22,7 +21,7 @@ from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.installation import installed_version
 from ledgerframes.settings import engine_settings
-from ledgerframes.store.location import digest_of
+from ledgerframes.store.location import digest_of, local_path
 from ledgerframes.store.older_rows import OlderRows, Rows, wrap_rows
 from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.store.whole_files import LocalFiles, local_files
@@ -80,7 +79,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     ----------
     frames : Frames
     directory : str or path
-        Created if it does not exist. Frames saved there earlier are replaced, with all their files.
+        Created if it does not exist. Frames saved there earlier are replaced, with all their files. Other files stay.
 
     Returns
     -------
@@ -90,7 +89,8 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     Raises
     ------
     UsageError
-        If `frames` is not Frames, or the directory is in an object store or has a manifest of another program.
+        If `frames` is not Frames, or the directory is in an object store, has a manifest of another program, or has a file of
+        its own with the name of a table.
     StoreError
         If the directory cannot be written, or a file of the frames is damaged. Frames saved there earlier stay as they are.
 
@@ -103,15 +103,16 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     True
     """
     require_frames(frames)
-    target = _local(directory)
+    target = local_path(directory, "Save the frames here, then copy them.")
     rows = {name: _read(frames, table_spec(name)) for name in frames.tables}
     rows[DROPPED_ROWS.name] = frames._filter.dropped_rows(frames._source, frames.tables)
     rows["coverage"] = pa.Table.from_pandas(frames.coverage, COVERAGE.schema, preserve_index=False)
     facts = _facts(frames)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        _require_own(target)
-        _replace_files(target, rows, facts)
+        earlier = _earlier_files(target)
+        _require_free(target, {*rows} - earlier)
+        _replace_files(target, rows, facts, earlier)
     except OSError as error:
         raise StoreError(f"Cannot write {target}: {error}. Choose another directory.", path=str(target)) from error
     return target / MANIFEST
@@ -155,7 +156,8 @@ def open_frames(directory: str | Path) -> Frames:
     IntegrityError
         If a file is missing or differs from the manifest.
     """
-    source, engine = _local(directory), engine_settings()
+    source = local_path(directory, "Copy the frames here, then open them.")
+    engine = engine_settings()
     if not (source / MANIFEST).is_file():
         raise UsageError(f"{source} has no {MANIFEST}. Choose a directory that save_frames wrote.")
     try:
@@ -220,23 +222,28 @@ def require_frames(frames: object) -> None:
         raise UsageError(f"frames= must be Frames, such as the result of lf.load_events(net, …), got {type(frames).__name__}.")
 
 
-def _local(directory: str | Path) -> Path:
-    """Return a directory of this machine."""
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(directory)):
-        raise UsageError(f"directory= must be on this machine, got {str(directory)!r}. Save the frames here, then copy them.")
-    return Path(directory)
+def _earlier_files(directory: Path) -> set[str]:
+    """Return the names of the tables that frames saved earlier have in a directory.
 
-
-def _require_own(directory: Path) -> None:
-    """Refuse a directory with the manifest of another program, whose files would be replaced."""
+    A manifest of another program is refused.
+    """
     path = directory / MANIFEST
     if not path.is_file():
-        return
+        return set()
     try:
-        writer = str(json.loads(path.read_text(encoding="utf-8"))["written_by"])
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        writer, names = str(manifest["written_by"]), {*manifest["files"]}
     except (ValueError, KeyError, TypeError):
-        writer = ""
+        writer, names = "", set()
     if not writer.startswith(f"{WRITER} "):
+        raise UsageError(f"{path} was not written by save_frames. Choose another directory.")
+    return names & {*TABLES, COVERAGE.name, DROPPED_ROWS.name}
+
+
+def _require_free(directory: Path, tables: set[str]) -> None:
+    """Refuse to replace files that are not those of saved frames, such as exported tables."""
+    paths = (directory / f"{name}.parquet" for name in sorted(tables))
+    if path := next((each for each in paths if each.exists()), None):
         raise UsageError(f"{path} was not written by save_frames. Choose another directory.")
 
 
@@ -245,26 +252,25 @@ def _read(frames: Frames, table: Table) -> pa.Table:
         return frames._rows(table, table.select(None))
 
 
-def _replace_files(directory: Path, tables: Mapping[str, pa.Table], facts: dict[str, Any]) -> None:
+def _replace_files(directory: Path, tables: Mapping[str, pa.Table], facts: dict[str, Any], earlier: set[str]) -> None:
     """Write all files, then replace those of earlier frames.
 
-    A failure to write one leaves the earlier frames as they are.
+    A failure to write one leaves the earlier frames as they are. The manifest comes first, so that all files are in it at any
+    time, and digests show which ones are not replaced yet.
     """
     paths = {name: directory / f"{name}.parquet" for name in tables}
-    staged = {path: path.with_name(f".{path.name}.tmp") for path in [*paths.values(), directory / MANIFEST]}
+    staged = {path: path.with_name(f".{path.name}.tmp") for path in [directory / MANIFEST, *paths.values()]}
     try:
         files = {name: _write(staged[path], tables[name]) for name, path in paths.items()}
         text = json.dumps({**facts, "files": files}, indent=1, sort_keys=True)
         staged[directory / MANIFEST].write_text(f"{text}\n", encoding="utf-8")
-        has_earlier = (directory / MANIFEST).is_file()
-        for path, new in staged.items():  # the manifest last
+        for path, new in staged.items():
             new.replace(path)
     finally:
         for new in staged.values():
             new.unlink(missing_ok=True)
-    if has_earlier:
-        for name in {*TABLES} - {*tables}:
-            (directory / f"{name}.parquet").unlink(missing_ok=True)
+    for name in earlier - {*tables}:
+        (directory / f"{name}.parquet").unlink(missing_ok=True)
 
 
 def _write(path: Path, rows: pa.Table) -> dict[str, Any]:

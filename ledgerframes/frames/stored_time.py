@@ -5,6 +5,7 @@ from __future__ import annotations
 from ledgerframes.datasets.bulk.extent import missing_windows
 from ledgerframes.datasets.registry import BULK, EVENTS
 from ledgerframes.store import Store, StoreSnapshot
+from ledgerframes.store.table_source import ResolvedTable
 from ledgerframes.values.extents import MigrationWindow, plan_missing
 from ledgerframes.values.windows import Window
 
@@ -23,3 +24,25 @@ def missing_times(
     if dataset == BULK.name:
         return tuple(missing_windows(window, extents))
     return None
+
+
+def missing_note(store: Store, resolved: ResolvedTable, window: Window) -> str | None:
+    """Return a sentence on time that is not in the store, or may not be.
+
+    It is None if all of the window is there.
+    """
+    name = resolved.dataset.name
+    missing = missing_times(store, resolved.snapshot, name, window)
+    if missing is None:
+        return f"{unrecorded_time(resolved, window)}."
+    return f"{absent_time(missing)}. Fetch it with `ledgerframes sync {name}`." if missing else None
+
+
+def unrecorded_time(resolved: ResolvedTable, window: Window) -> str:
+    """Return that nobody knows whether all of a window is stored."""
+    return f"Table {resolved.name} was read from {resolved.dataset.name}, which does not record whether {window} is complete"
+
+
+def absent_time(missing: tuple[MigrationWindow | Window, ...]) -> str:
+    """Return which time is not stored."""
+    return f"Not in the store: {'; '.join(map(str, missing))}"

@@ -35,7 +35,7 @@ from ledgerframes.report.rules import Rule, parse_rule
 from ledgerframes.report.run_content import RunContent, RunFacts, ServiceVersions, versions_in_use
 from ledgerframes.report.runs import published_contents
 from ledgerframes.report.timer import Timer
-from ledgerframes.store.location import digest_of
+from ledgerframes.store.location import digest_of, local_path
 from ledgerframes.values.decimals import is_integer
 from ledgerframes.values.windows import Time, Window, iso, parse_duration
 from ledgerframes.values.windows import window as parse_window
@@ -139,8 +139,8 @@ def run_report(
     Raises
     ------
     UsageError
-        If the report or a parameter is unknown, a value is invalid, or `pdf` is set without Chromium. Nothing is fetched or
-        written then.
+        If the report or a parameter is unknown, a value is invalid, `out` is not on this machine, or `pdf` is set without
+        Chromium. Nothing is fetched or written then.
     CoverageError
         If the window is in the future or has no requests, or the data do not meet `min_coverage` or `max_age`.
     ServiceError, TransportError, DecodeError
@@ -156,10 +156,11 @@ def run_report(
         raise UsageError(f"keep= must be a whole number of at least 1, got {keep!r}.")
     if pdf:
         find_chromium()
+    out = local_path(out, "Publish the report here, then copy it.")
     values = report.parse_parameters(parameters or {})
     window = parse_window(net.now(), since, until, during)
     requirements = Requirements(min_coverage, age)
-    report_dir, timer = ReportDir(Path(out), report.name), Timer(report.name, limit, progress)
+    report_dir, timer = ReportDir(out, report.name), Timer(report.name, limit, progress)
     report_dir.prepare()
     with extra_for("A report"), report_dir.disk_errors(), report_dir.lock(), timer.lines():
         try:
@@ -170,7 +171,7 @@ def run_report(
             report_dir.write_failure_note(error, window.as_dict())
             raise
         finally:
-            _write_overview(Path(out))
+            _write_overview(out)
     return result
 
 

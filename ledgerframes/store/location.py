@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl
 import pyarrow as pa
 import pyarrow.fs as fs
 
-from ledgerframes.errors import StoreError
+from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.store.private_files import make_durable_dir, open_to_write
 
 OBJECT_STORE = "s3://"
@@ -274,6 +274,16 @@ class HashingWriter(io.RawIOBase):
     def sha256(self) -> str:
         """Digest of all bytes written, as hexadecimal digits."""
         return self._digest.hexdigest()
+
+
+def local_path(path: str | Path, advice: str) -> Path:
+    """Return a path of this machine.
+
+    The address of an object store would be taken for a directory here.
+    """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)):
+        raise UsageError(f"A path must be on this machine, got {str(path)!r}. {advice}")
+    return Path(path)
 
 
 def digest_of(path: Path) -> str:

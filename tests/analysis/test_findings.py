@@ -22,6 +22,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
 from ledgerframes.analysis.finding_names import BALANCE, NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.findings import _sentences
 from ledgerframes.analysis.findings._measures import MEASURES
 from ledgerframes.analysis.findings._next_steps import next_step_of
 from ledgerframes.analysis.findings._rejections import most_excess
@@ -232,6 +233,13 @@ def test_empty_hours_are_one_finding() -> None:
 def test_empty_hours_of_two_days_end_with_their_date() -> None:
     row = only(found(lambda event: [] if 50 <= hour_of(event) < 74 else [event]), "hour", "requests")
     assert row["sentence"].startswith("The time from 2026-11-04 02:00 to 2026-11-05 02:00 has no request, usually ")
+
+
+@pytest.mark.parametrize(
+    ("hours", "text"), [(1e-4, "1 minute"), (0.0573, "4 minutes"), (1.0, "1 hour"), (5.5, "5.5 hours"), (1_480.0, "61.7 days")]
+)
+def test_a_time_that_is_missing_has_a_unit_to_read(hours: float, text: str) -> None:
+    assert _sentences._time_span(hours) == text
 
 
 def test_hours_that_are_not_in_the_store_are_not_empty() -> None:

@@ -59,6 +59,7 @@ def test_export_as_a_document(run: Run, traffic: pd.DataFrame, tmp_path: Path) -
         "provisional": False,
         "final_until": None,
         "gaps": [],
+        "missing": [],
     }
     assert run("export", "traffic", "--to", tmp_path / "y.csv", "--quiet").out == ""
 
@@ -135,8 +136,20 @@ def test_export_of_a_window_that_is_not_covered(run: Run, tmp_path: Path) -> Non
     assert "2026-11-08T12:00:00" in refused.document["missing"][0]
     assert "--allow-partial" in refused.err
     assert not (tmp_path / "x.csv").exists()
-    assert run("export", "traffic", "--to", tmp_path / "x.csv", *DAY, "--allow-partial").code == 0
+    part = run("export", "traffic", "--to", tmp_path / "x.csv", *DAY, "--allow-partial", "--json")
+    assert part.code == 0
+    assert part.document["missing"] == refused.document["missing"]
+    assert part.err == f"Not in the store: {part.document['missing'][0]}. Fetch it with `ledgerframes sync events`.\n"
     assert len((tmp_path / "x.csv").read_text().splitlines()) > 1
+
+
+def test_nobody_knows_what_is_missing_beside_single_updates(run: Run, traffic: pd.DataFrame, tmp_path: Path) -> None:
+    lf.load_events(lf.connect(), update_ids=traffic["update_id"].head(2))
+    note = "was read from events_by_id, which does not record whether 2026-11-08T00:00:00Z … 2026-11-09T00:00:00Z is complete."
+    part = run("export", "events_by_id.traffic", "--to", tmp_path / "x.csv", *DAY, "--allow-partial", "--json")
+    assert (part.document["rows"], part.document["missing"]) == (2, None)
+    assert part.err == f"Table events_by_id.traffic {note}\n"
+    assert run("sql", "select count(*) as n from events_by_id.traffic", *DAY).err == f"Table events_by_id.traffic {note}\n"
 
 
 @pytest.mark.parametrize(
@@ -211,6 +224,13 @@ def test_sql_reports_tables_without_rows_and_provisional_rows(run: Run) -> None:
     assert outside.endswith(". Fetch it with `ledgerframes sync events`.\n")
     assert run("sql", "select count(*) as n from traffic", "--until", "2020-01-01").err == ""
     assert run("sql", "select count(*) as n from traffic", "--during", "2020").err == ""  # before the network began
+
+
+def test_sql_names_tables_that_a_window_does_not_limit(run: Run) -> None:
+    run("sync", "price-votes")
+    shown = run("sql", "select count(*) as n from price_votes", "--during", "2020", "--json")
+    assert shown.document["rows"][0]["n"] > 0
+    assert shown.err == "Table price_votes has no record_time, so the window does not limit its rows.\n"
 
 
 def test_sql_names_other_datasets_with_rows(run: Run, traffic: pd.DataFrame) -> None:

@@ -89,7 +89,7 @@ def test_verify_without_damage(run: Run, net: Network) -> None:
     assert document["orphan_files"] == {"files": 0, "bytes": 0}
 
 
-@pytest.mark.parametrize("command", ["verify", "recheck"])
+@pytest.mark.parametrize("command", ["verify", "recheck", "rebuild", "compact"])
 def test_a_store_that_does_not_exist_has_not_passed(run: Run, command: str) -> None:
     """A mistyped path or a disk that is not mounted would be green for ever."""
     missing = run("--store", "mistyped", "store", command)

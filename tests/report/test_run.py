@@ -151,6 +151,13 @@ def test_queries_of_the_notebook_keep_the_limits_of_the_network_and_leave_no_fil
     assert list(directory.iterdir()) == []
 
 
+def test_a_report_is_published_on_this_machine_only(net: Network, small: Small) -> None:
+    small("x = 1")
+    with pytest.raises(UsageError, match=r"A path must be on this machine, got 's3:/team/reports'\. Publish the report here"):
+        run_report("small", net=net, out=Path("s3://team/reports"), during="yesterday")
+    assert not Path("s3:").exists()
+
+
 def test_a_disk_that_cannot_be_written_is_named(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     (tmp_path / ".small.lock").mkdir()

@@ -318,6 +318,13 @@ def test_batches_are_written_as_they_come(many: MemoryFrameSource, tmp_path: Pat
 # -- the file -----------------------------------------------------------------------------------------------------
 
 
+def test_a_file_is_written_on_this_machine_only(frames: lf.Frames) -> None:
+    with pytest.raises(
+        UsageError, match=r"A path must be on this machine, got 's3://team/x\.csv'\. Write the file here, then copy"
+    ):
+        export.write_table(frames, "traffic", "s3://team/x.csv")
+
+
 def test_an_existing_file_is_replaced_only_with_overwrite(frames: lf.Frames, tmp_path: Path) -> None:
     target = tmp_path / "x.csv"
     target.write_text("mine")

@@ -29,7 +29,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.usual_ranges import MIN_WEEKS
 from ledgerframes.texts.control_characters import escape_control
-from ledgerframes.texts.representation import capitalize
+from ledgerframes.texts.representation import capitalize, pluralize
 from ledgerframes.values.windows import iso
 
 MISSING_TIME = "lf.reconcile.coverage({frames})"
@@ -78,6 +78,15 @@ def describe(row: Any, weeks: int) -> str:
     return capitalize(text)
 
 
+def _time_span(hours: float) -> str:
+    """Return a time in minutes, hours or days. A time that is not 0 is never shown as 0."""
+    if hours < 1:
+        return pluralize(math.ceil(hours * 60), "minute")
+    number, unit = (hours, "hour") if hours < 48 else (hours / 24, "day")
+    text = f"{number:.3g}"
+    return f"{text} {unit}{'s' * (text != '1')}"
+
+
 def _statement(row: Any, before: str) -> str:
     subject, value = subject_of(row), _number(row.value)
     usual = f"usually {_number(row.usual_low, math.floor)} to {_number(row.usual_high, math.ceil)}"
@@ -87,7 +96,7 @@ def _statement(row: Any, before: str) -> str:
     if row.what == REWARDS:
         return f"{subject}: {row.broken}"
     if row.what in (NOT_IN_STORE, NOT_FINAL):
-        return f"{row.value:.3g} hours of the window are {row.what}."
+        return f"{_time_span(row.value)} of the window are {row.what}."
     if row.what == REQUESTS:
         return _of_requests(row, subject, value, usual, before)
     if row.what == COST:
