@@ -32,7 +32,7 @@ from ledgerframes.datasets.schema import SMALL
 from ledgerframes.errors import DecodeError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.network import Network, connect
-from ledgerframes.values.decimals import is_integer
+from ledgerframes.values.checks import is_integer
 from ledgerframes.values.windows import Window, instant
 
 __all__ = ["START", "SampleTable", "frames_of", "small_network", "table"]

@@ -12,9 +12,8 @@ import pandas as pd
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.groups import Integers
-from ledgerframes.errors import UsageError
 from ledgerframes.statistics.percentiles import least_count
-from ledgerframes.values.decimals import is_integer
+from ledgerframes.values.checks import require_integer
 
 FEW_REQUESTS = declare.text(
     "few_requests_for",
@@ -33,8 +32,8 @@ def needs(percent: int, unit: str = " requests") -> str:
 
 def require_min_requests(min_requests: int | None) -> None:
     """Raise a UsageError unless `min_requests` is None or a count of at least 1."""
-    if min_requests is not None and (not is_integer(min_requests) or min_requests < 1):
-        raise UsageError(f"min_requests= must be an integer of at least 1, got {min_requests!r}.")
+    if min_requests is not None:
+        require_integer("min_requests", min_requests, 1)
 
 
 def few_requests(columns: Iterable[tuple[str, Integers, int]], min_requests: int | None) -> pd.Series | None:

@@ -21,6 +21,7 @@ from ledgerframes.datasets.events.wire import Event, EventsPage, Update
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference.wire import Contract, NameRules, TrafficStatus
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError, WrongUrlError
+from ledgerframes.values.checks import require_integer
 from ledgerframes.values.windows import instant
 
 if TYPE_CHECKING:
@@ -294,12 +295,11 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
     # -- requests -----------------------------------------------------------------------------------------------------
 
     def _page_request(self, after: Cursor | None, page_size: int, value_encoding: ValueEncoding) -> Request:
-        if not isinstance(page_size, int) or not 1 <= page_size <= MAX_PAGE_SIZE:
-            raise UsageError(f"page_size= must be between 1 and {MAX_PAGE_SIZE}, got {page_size!r}.")
+        size = require_integer("page_size", page_size, 1, MAX_PAGE_SIZE)
         if not isinstance(after, Cursor | None):
             raise UsageError(f"after= must be a Cursor(migration_id, record_time), got {after!r}.")
         position = {} if after is None else {"after": after.as_json()}
-        return Request(body={**position, "page_size": page_size, **self._encoding(value_encoding)})
+        return Request(body={**position, "page_size": size, **self._encoding(value_encoding)})
 
     def _encoding(self, value_encoding: str) -> dict[str, str]:
         if value_encoding not in ("compact_json", "protobuf_json"):

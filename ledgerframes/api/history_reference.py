@@ -25,6 +25,7 @@ from ledgerframes.datasets.reference.wire import (
     ValidatorFaucets,
 )
 from ledgerframes.errors import UsageError
+from ledgerframes.values.checks import require_integer
 
 __all__ = ["ReferenceClient"]
 
@@ -108,9 +109,8 @@ class ReferenceClient(Client):
         -----
         ``GET /v0/ans-entries``.
         """
-        if not isinstance(page_size, int) or not 1 <= page_size <= MAX_PAGE_SIZE:
-            raise UsageError(f"page_size= must be between 1 and {MAX_PAGE_SIZE}, got {page_size!r}.")
-        return Request(query={"name_prefix": name_prefix or None, "page_size": page_size})
+        size = require_integer("page_size", page_size, 1, MAX_PAGE_SIZE)
+        return Request(query={"name_prefix": name_prefix or None, "page_size": size})
 
     @operation("GET /v0/ans-entries/by-party/{party}", returns=NameEntry, member="entry")
     def name_entry_of_party(self, party: str) -> Any:
@@ -180,9 +180,7 @@ class ReferenceClient(Client):
         -----
         ``GET /v0/admin/validator/licenses``.
         """
-        if not isinstance(page_size, int) or not 1 <= page_size <= MAX_PAGE_SIZE:
-            raise UsageError(f"page_size= must be between 1 and {MAX_PAGE_SIZE}, got {page_size!r}.")
-        return Request(query={"after": after, "limit": page_size})
+        return Request(query={"after": after, "limit": require_integer("page_size", page_size, 1, MAX_PAGE_SIZE)})
 
     @operation("GET /v0/validators/validator-faucets", returns=list[ValidatorFaucets], member="validatorsReceivedFaucets")
     def validator_faucets(self, validator_ids: Sequence[str]) -> Request:
@@ -262,7 +260,7 @@ class ReferenceClient(Client):
         ``GET /v0/internal/reward-accounting-process/rounds/{round_number}/activity-totals``, internal to the network, so it
         may change or disappear.
         """
-        return Request(path={"round_number": _round(round_number)})
+        return Request(path={"round_number": str(require_integer("round_number", round_number, 0))})
 
     @operation(f"GET {REWARDS}/{{round_number}}/root-hash", returns=RewardRoot, internal=True)
     def reward_root(self, round_number: int) -> Request:
@@ -276,7 +274,7 @@ class ReferenceClient(Client):
         ``GET /v0/internal/reward-accounting-process/rounds/{round_number}/root-hash``, internal to the network, so it may
         change or disappear.
         """
-        return Request(path={"round_number": _round(round_number)})
+        return Request(path={"round_number": str(require_integer("round_number", round_number, 0))})
 
     @operation(f"GET {REWARDS}/{{round_number}}/batches/{{batch_hash}}", returns=RewardBatch, internal=True)
     def reward_batch(self, round_number: int, batch_hash: str) -> Request:
@@ -292,10 +290,4 @@ class ReferenceClient(Client):
         ``GET /v0/internal/reward-accounting-process/rounds/{round_number}/batches/{batch_hash}``, internal to the network,
         so it may change or disappear.
         """
-        return Request(path={"round_number": _round(round_number), "batch_hash": batch_hash})
-
-
-def _round(number: int) -> str:
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 2**63:
-        raise UsageError(f"round_number= must be a whole number of at least 0, got {number!r}.")
-    return str(number)
+        return Request(path={"round_number": str(require_integer("round_number", round_number, 0)), "batch_hash": batch_hash})

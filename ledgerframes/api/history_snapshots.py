@@ -17,6 +17,7 @@ from ledgerframes.datasets.bulk.wire import ActiveContract, ContractsPage, Holdi
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.state.wire import release_of
 from ledgerframes.errors import DecodeError, UnsupportedOperationError, UsageError
+from ledgerframes.values.checks import require_integer
 from ledgerframes.values.windows import instant, iso
 
 __all__ = ["HostChangedError", "SnapshotClient", "parse_record_time"]
@@ -52,7 +53,7 @@ class SnapshotClient(Client):
         -----
         ``GET /v0/state/acs/snapshot-timestamp``.
         """
-        return Request(query={"before": _time(before, "before"), "migration_id": _whole(migration_id, "migration_id")})
+        return Request(query={"before": _time(before, "before"), **_migration(migration_id)})
 
     @operation("GET /v0/state/acs/snapshot-timestamp-after", returns=str, member="record_time")
     def next_snapshot_time(self, after: datetime, migration_id: int) -> Request:
@@ -67,7 +68,7 @@ class SnapshotClient(Client):
         -----
         ``GET /v0/state/acs/snapshot-timestamp-after``.
         """
-        return Request(query={"after": _time(after, "after"), "migration_id": _whole(migration_id, "migration_id")})
+        return Request(query={"after": _time(after, "after"), **_migration(migration_id)})
 
     # -- contracts ----------------------------------------------------------------------------------------------------
 
@@ -294,13 +295,11 @@ def parse_record_time(text: str) -> datetime:
 
 
 def _position(migration_id: int, record_time: datetime) -> dict[str, Any]:
-    return {"migration_id": _whole(migration_id, "migration_id"), "record_time": _time(record_time, "record_time")}
+    return {**_migration(migration_id), "record_time": _time(record_time, "record_time")}
 
 
 def _page(after: Token, page_size: int) -> dict[str, Any]:
-    if not isinstance(page_size, int) or not 1 <= page_size <= MAX_PAGE_SIZE:
-        raise UsageError(f"page_size= must be between 1 and {MAX_PAGE_SIZE}, got {page_size!r}.")
-    return {"page_size": page_size, **members(after=after)}
+    return {"page_size": require_integer("page_size", page_size, 1, MAX_PAGE_SIZE), **members(after=after)}
 
 
 def _page_request(migration_id: int, record_time: datetime, filters: dict[str, Any], after: Token, page_size: int) -> Request:
@@ -323,10 +322,8 @@ def _template_names(templates: Sequence[str]) -> list[str] | None:
     return [require_package_name(text, "templates") for text in list_of_texts(templates, "templates")] or None
 
 
-def _whole(value: int, argument: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise UsageError(f"{argument}= must be a whole number of at least 0, got {value!r}.")
-    return value
+def _migration(migration_id: int) -> dict[str, int]:
+    return {"migration_id": require_integer("migration_id", migration_id, 0)}
 
 
 def _time(value: datetime, argument: str) -> str:

@@ -12,9 +12,9 @@ from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.update_format import INCOMPLETE, EventFormat, UpdateFormat
 from ledgerframes.api.versions import TRIED
 from ledgerframes.errors import UsageError
-from ledgerframes.values.decimals import is_integer
+from ledgerframes.values.checks import require_integer
 
-__all__ = ["require_filter", "require_offset", "require_page_request", "require_page_size", "require_text", "require_texts"]
+__all__ = ["require_filter", "require_page_request", "require_page_size", "require_text", "require_texts"]
 
 # The members of a request: of an object, of each item of a list, of each value of a map (EACH), or anything (None).
 EACH = "*"
@@ -38,7 +38,7 @@ UPDATE_FORMAT: dict[str, Any] = {
     "includeTopologyEvents": {"includeParticipantAuthorizationEvents": {"parties": None}},
 }
 PAGE_MEMBERS = ("updateFormat", "beginOffsetExclusive", "endOffsetInclusive", "maxPageSize", "descendingOrder", "pageToken")
-INT32, INT64 = 2**31, 2**63
+MAX_PAGE_SIZE = 2**31 - 1
 
 T = TypeVar("T")
 NewerVersion = Callable[[], str]  # version of the participant if it is newer than this release knows, or ""
@@ -51,28 +51,21 @@ def require_page_request(request: Mapping[str, Any], newer_version: NewerVersion
     members = {name: value for name, value in request.items() if value is not None}
     _require_members(members, dict.fromkeys(PAGE_MEMBERS), "the request", newer_version)
     require_filter(members.get("updateFormat"), "updateFormat", newer_version)
-    start = require_offset(members.get("beginOffsetExclusive", 0), "beginOffsetExclusive")
+    start = require_integer("beginOffsetExclusive", members.get("beginOffsetExclusive", 0), 0)
     if "beginOffsetExclusive" in members:
         members["beginOffsetExclusive"] = start
     if "endOffsetInclusive" in members:
-        end = members["endOffsetInclusive"] = require_offset(members["endOffsetInclusive"], "endOffsetInclusive", minimum=1)
+        end = members["endOffsetInclusive"] = require_integer("endOffsetInclusive", members["endOffsetInclusive"], 1)
         if end < start:
             raise UsageError(f"endOffsetInclusive= must be at least beginOffsetExclusive={start}, got {end}.")
-    require_page_size(members.get("maxPageSize"), "maxPageSize")
+    if "maxPageSize" in members:
+        members["maxPageSize"] = require_page_size(members["maxPageSize"], "maxPageSize")
     return members
 
 
-def require_offset(value: object, name: str, *, minimum: int = 0) -> int:
-    """Return an offset, which can be an integer of a frame, or raise UsageError."""
-    if not is_integer(value) or not minimum <= value < INT64:
-        raise UsageError(f"{name}= must be a whole number from {minimum}, got {value!r}.")
-    return int(value)
-
-
-def require_page_size(value: object, name: str) -> None:
-    """Raise UsageError unless a value is a page size or None."""
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < INT32):
-        raise UsageError(f"{name}= must be a whole number from 1, got {value!r}.")
+def require_page_size(value: object, name: str) -> int | None:
+    """Return a page size or None, or raise UsageError."""
+    return None if value is None else require_integer(name, value, 1, MAX_PAGE_SIZE)
 
 
 def require_text(value: object, name: str) -> str:
@@ -133,5 +126,4 @@ def _unknown_members(content: Any, shape: Any, path: str) -> Iterator[tuple[str,
 
 def list_query(limit: int | None, idle_ms: int | None) -> dict[str, Any]:
     """Return the query of the list operations (docs/facts.md#ledger-operations)."""
-    require_page_size(limit, "limit")
-    return {"limit": limit, "stream_idle_timeout_ms": idle_ms}
+    return {"limit": require_page_size(limit, "limit"), "stream_idle_timeout_ms": idle_ms}

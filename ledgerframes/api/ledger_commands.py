@@ -239,12 +239,11 @@ class LedgerCommands(LedgerClient):
         -----
         ``POST /v2/package-vetting/list``.
         """
-        require_page_size(page_size, "page_size")
         body = members(
             packageMetadataFilter=package_filter,
             topologyStateFilter=topology_filter,
             pageToken=page_token,
-            pageSize=page_size,
+            pageSize=require_page_size(page_size, "page_size"),
         )
         return Request(body=body)
 

@@ -8,7 +8,6 @@ from typing import Any
 from ledgerframes.api.ledger_checks import (
     list_query,
     require_filter,
-    require_offset,
     require_page_size,
     require_text,
     require_texts,
@@ -21,6 +20,7 @@ from ledgerframes.datasets.state.wire import (
     ActiveContractsPage,
     ContractEvents,
 )
+from ledgerframes.values.checks import require_integer
 
 __all__ = ["LedgerContracts"]
 
@@ -57,11 +57,10 @@ class LedgerContracts(LedgerClient):
         -----
         ``POST /v2/state/active-contracts-page``, since 3.5.
         """
-        require_page_size(max_page_size, "max_page_size")
         body = members(
             eventFormat=self._event_filter(event_format),
-            activeAtOffset=None if active_at_offset is None else require_offset(active_at_offset, "active_at_offset"),
-            maxPageSize=max_page_size,
+            activeAtOffset=None if active_at_offset is None else require_integer("active_at_offset", active_at_offset, 0),
+            maxPageSize=require_page_size(max_page_size, "max_page_size"),
             pageToken=page_token,
         )
         return Request(body=body)
@@ -96,7 +95,7 @@ class LedgerContracts(LedgerClient):
         -----
         ``POST /v2/state/active-contracts``.
         """
-        offset = require_offset(active_at_offset, "active_at_offset")
+        offset = require_integer("active_at_offset", active_at_offset, 0)
         body = {"activeAtOffset": offset, "eventFormat": self._event_filter(event_format)}
         return Request(query=list_query(limit, idle_ms), body=body)
 

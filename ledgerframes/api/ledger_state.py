@@ -108,11 +108,10 @@ class LedgerState(LedgerClient):
         -----
         ``GET /v2/parties``.
         """
-        require_page_size(page_size, "page_size")
         return Request(
             query={
                 "pageToken": page_token,
-                "pageSize": page_size,
+                "pageSize": require_page_size(page_size, "page_size"),
                 "filter-party": filter_party,
                 "identity-provider-id": identity_provider_id,
             }

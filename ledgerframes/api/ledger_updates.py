@@ -8,7 +8,6 @@ from typing import Any
 from ledgerframes.api.ledger_checks import (
     list_query,
     require_filter,
-    require_offset,
     require_page_request,
     require_text,
     require_texts,
@@ -25,6 +24,7 @@ from ledgerframes.datasets.state.wire import (
     items_without_content,
 )
 from ledgerframes.errors import UnsupportedOperationError
+from ledgerframes.values.checks import require_integer
 
 __all__ = ["LedgerUpdates"]
 
@@ -107,9 +107,9 @@ class LedgerUpdates(LedgerState):
         ``POST /v2/updates``.
         """
         body = members(
-            beginExclusive=require_offset(after, "after"),
+            beginExclusive=require_integer("after", after, 0),
             updateFormat=self._update_filter(update_format),
-            endInclusive=None if through is None else require_offset(through, "through"),
+            endInclusive=None if through is None else require_integer("through", through, 0),
             descendingOrder=descending or None,
         )
         return Request(query=list_query(limit, idle_ms), body=body)
@@ -138,7 +138,7 @@ class LedgerUpdates(LedgerState):
         -----
         ``POST /v2/updates/update-by-offset``.
         """
-        body = {"offset": require_offset(offset, "offset", minimum=1), "updateFormat": self._update_filter(update_format)}
+        body = {"offset": require_integer("offset", offset, 1), "updateFormat": self._update_filter(update_format)}
         return Request(body=body)
 
     @operation("POST /v2/updates/update-by-hash", returns=Response, since="3.6", read_only=True)
@@ -196,7 +196,7 @@ class LedgerUpdates(LedgerState):
         -----
         ``POST /v2/updates/transaction-by-offset``, removed in 3.6, deprecated.
         """
-        return Request(body={"offset": require_offset(offset, "offset", minimum=1), "transactionFormat": transaction_format})
+        return Request(body={"offset": require_integer("offset", offset, 1), "transactionFormat": transaction_format})
 
     @operation("POST /v2/updates/transaction-by-id", until="3.6", read_only=True, deprecated="update_by_id")
     def transaction_by_id(self, update_id: str, transaction_format: UpdateFilter) -> Request:
@@ -216,7 +216,7 @@ class LedgerUpdates(LedgerState):
         -----
         ``GET /v2/updates/transaction-tree-by-offset/{offset}``, removed in 3.6, deprecated.
         """
-        return Request(path={"offset": str(require_offset(offset, "offset", minimum=1))}, query={"parties": parties})
+        return Request(path={"offset": str(require_integer("offset", offset, 1))}, query={"parties": parties})
 
     @operation("GET /v2/updates/transaction-tree-by-id/{update-id}", until="3.6", deprecated="update_by_id")
     def transaction_tree_by_id(self, update_id: str, *, parties: str | Sequence[str] = ()) -> Request:
@@ -258,7 +258,7 @@ class LedgerUpdates(LedgerState):
         -----
         ``POST /v2/commands/command-completions``, since 3.5.
         """
-        body = {"parties": require_texts(parties, "parties"), "beginExclusive": require_offset(after, "after")}
+        body = {"parties": require_texts(parties, "parties"), "beginExclusive": require_integer("after", after, 0)}
         return Request(query=list_query(limit, idle_ms), body=body)
 
     @operation(
@@ -284,7 +284,7 @@ class LedgerUpdates(LedgerState):
         -----
         ``POST /v2/commands/completions``, deprecated.
         """
-        parties, after = require_texts(parties, "parties"), require_offset(after, "after")
+        parties, after = require_texts(parties, "parties"), require_integer("after", after, 0)
         body = members(parties=parties, beginExclusive=after, userId=user_id)
         return Request(query=list_query(limit, idle_ms), body=body)
 

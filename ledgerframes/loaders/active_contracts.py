@@ -10,7 +10,6 @@ from functools import partial
 import pandas as pd
 
 from ledgerframes.api.caller_warnings import warn_caller
-from ledgerframes.api.ledger_checks import require_offset
 from ledgerframes.api.ledger_errors import is_invalid_page_token
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.update_format import INCOMPLETE, EventFormat, event_format
@@ -26,6 +25,7 @@ from ledgerframes.loaders.state_load import StateLoad
 from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.loaders.update_lists import long_idle_ms
 from ledgerframes.network import Network
+from ledgerframes.values.checks import require_integer
 
 CONTRACTS = "POST /v2/state/active-contracts-page"
 PAGE_SIZE = 2000  # the participant's default (docs/facts.md#ledger-operations)
@@ -50,7 +50,7 @@ class ContractLoad:
         on_bad_item: OnBadItem,
     ) -> None:
         self.net, self.on_bad_item = net, on_bad_item
-        self.offset = None if active_at_offset is None else require_offset(active_at_offset, "active_at_offset")
+        self.offset = None if active_at_offset is None else require_integer("active_at_offset", active_at_offset, 0)
         self.format = event_format(parties, templates, interfaces, blobs=include_blobs)
         self.include_incomplete = include_incomplete
 

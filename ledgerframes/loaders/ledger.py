@@ -6,9 +6,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
-from numbers import Integral
 from typing import Literal
 
+from ledgerframes.api.ledger_checks import require_page_size
 from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import PrunedOffsetError, UsageError
@@ -21,6 +21,7 @@ from ledgerframes.loaders.ledger_pages import OffsetReader, follow, gap
 from ledgerframes.loaders.ledger_times import find_offsets, require_order, stored_offsets
 from ledgerframes.loaders.sync import Loader, load, require_coverage
 from ledgerframes.network import Network
+from ledgerframes.values.checks import is_number, require_integer
 from ledgerframes.values.extents import OffsetRange
 from ledgerframes.values.windows import Time, Window, window
 
@@ -49,10 +50,8 @@ class LedgerLoader(Loader[OffsetRange]):
         self.net, self.ledger_filter, self.offsets = net, ledger_filter, offsets
         self.explicit, self.descending, self.on_bad_item = explicit, descending, on_bad_item
         self.window: Window | None = None
-        self.page_size = net.settings.limits.page_size if page_size is None else page_size
+        self.page_size = require_page_size(page_size, "page_size") or net.settings.limits.page_size
         self.threads = net.settings.limits.max_concurrency
-        if not isinstance(self.page_size, int) or self.page_size < 1:
-            raise UsageError(f"page_size= must be a whole number of at least 1, got {page_size!r}.")
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing offset ranges."""
@@ -141,10 +140,10 @@ def _ledger_loader(
     times = window(net.now(), since, until, during) if (since, until, during) != (None, None, None) else None
     if times and (after, through) != (None, None):
         raise UsageError("since=, until= and during= cannot be combined with after= or through=. Pass times or offsets.")
-    if follow and (not bind or times or through is not None or descending or poll_seconds <= 0):
-        raise UsageError(
-            "follow=True cannot be combined with lf.plan, a window, through= or descending=, and needs poll_seconds > 0."
-        )
+    if not is_number(poll_seconds, 0, threading.TIMEOUT_MAX) or poll_seconds == 0:
+        raise UsageError(f"poll_seconds= must be a number above 0, got {poll_seconds!r}.")
+    if follow and (not bind or times or through is not None or descending):
+        raise UsageError("follow=True cannot be combined with lf.plan, a window, through= or descending=.")
     wanted_format = update_format(
         parties=parties,
         templates=templates,
@@ -170,25 +169,17 @@ def _ledger_loader(
 
 def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, through: int | None) -> OffsetRange:
     """Return the offsets to load, up to the end of the ledger, or of the store if offline."""
-    after, through = _whole_number("after", after), _whole_number("through", through)
+    start = 0 if after is None else require_integer("after", after, 0)
+    through = None if through is None else require_integer("through", through, 0)
     end = net.store.max_position(LEDGER, ledger_filter.partition) if net.offline else net.ledger.ledger_end()
     if net.offline:
         require_coverage(net, "the offsets of this filter are", [] if end else ["offsets"])
-    start, stop = after or 0, end if through is None else through
+    stop = end if through is None else through
     if stop > end and not net.offline:
         raise UsageError(f"through= must be at most the ledger's end {end}, got {stop}.")
     if start > stop:
         raise UsageError(f"after= must be at most {stop}, which is through= or the ledger's end, got {start}.")
     return ledger_filter.offset_range(start, stop)
-
-
-def _whole_number(name: str, offset: object) -> int | None:
-    """Return an offset, which can be a NumPy integer from a frame."""
-    if offset is None:
-        return None
-    if isinstance(offset, bool) or not isinstance(offset, Integral) or offset < 0:
-        raise UsageError(f"{name}= must be a whole number of at least 0, got {offset!r}.")
-    return int(offset)
 
 
 @loader(_ledger_loader)

@@ -19,7 +19,7 @@ from ledgerframes.datasets.bookkeeping import ADDED, CHANGED, REMOVED, UPSTREAM_
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.datasets.schema import Column, Table
-from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.errors import CoverageError
 from ledgerframes.loaders.bulk_loader import BulkKeyLoader
 from ledgerframes.loaders.bulk_object import FILE
 from ledgerframes.loaders.repair import VERDICTS, Repair, UnrecoverableError, object_options, recovery_loaders, repair
@@ -29,6 +29,7 @@ from ledgerframes.store import Segment
 from ledgerframes.store.compact import choose_datasets, require_live
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.store.verify import DamagedFile
+from ledgerframes.values.checks import require_integer
 from ledgerframes.values.extents import MICROSECONDS_PER_HOUR, Extent, ExtentRange, IdSet
 
 __all__ = ["RecheckResult", "recheck"]
@@ -121,8 +122,7 @@ def recheck(
     >>> recheck(net, sample=1, seed=7).changes.empty
     True
     """
-    if sample < 1:
-        raise UsageError(f"sample= must be 1 or more, got {sample!r}.")
+    sample = require_integer("sample", sample, 1)
     require_live(net.store)
     if net.offline:
         raise CoverageError(f"{net.name} is offline, so nothing was fetched again. Reconnect without {net.offline_setting}.")

@@ -9,7 +9,6 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.api.ledger_checks import require_offset
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
 from ledgerframes.datasets.state.build import (
@@ -20,7 +19,7 @@ from ledgerframes.datasets.state.build import (
 )
 from ledgerframes.datasets.state.schema import COMPLETIONS, PACKAGES, PARTIES, SYNCHRONIZERS
 from ledgerframes.datasets.state.wire import Completion, PartyDetails, Synchronizer, VettedPackages
-from ledgerframes.errors import DecodeError, UsageError
+from ledgerframes.errors import DecodeError
 from ledgerframes.loaders.active_contracts import ContractLoad
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.bad_items import OnBadItem
@@ -29,7 +28,7 @@ from ledgerframes.loaders.participant_lists import ParticipantLists
 from ledgerframes.loaders.state_load import StateLoad
 from ledgerframes.loaders.update_lists import long_idle_ms
 from ledgerframes.network import Network
-from ledgerframes.values.decimals import is_integer
+from ledgerframes.values.checks import require_integer
 
 __all__ = ["load_active_contracts", "load_completions", "load_packages", "load_parties", "load_synchronizers"]
 
@@ -117,9 +116,8 @@ def load_active_contracts(
 def _completions(
     net: Network, parties: Sequence[str], after: int, limit: int | None, on_bad_item: OnBadItem
 ) -> StateLoad[Completion]:
-    if limit is not None and not (is_integer(limit) and limit >= 0):
-        raise UsageError(f"limit= must be a whole number of at least 0, or None for all, got {limit!r}.")
-    after = require_offset(after, "after")
+    limit = None if limit is None else require_integer("limit", limit, 0)
+    after = require_integer("after", after, 0)
     fetch = partial(_iter_completions, parties=parties, after=after, limit=limit)
     return StateLoad(net, COMPLETIONS, fetch, completion_table, on_bad_item, {"after": after})
 

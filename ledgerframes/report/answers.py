@@ -30,7 +30,7 @@ from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.texts.short_names import shorten_fingerprints
-from ledgerframes.values.decimals import is_integer
+from ledgerframes.values.checks import require_integer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,8 +106,7 @@ def show(
     result = with_names(result)
     result = with_times_in_utc(result, figure, ADVICE)
     require_list(columns)
-    if not is_integer(max_rows) or max_rows < 1:
-        raise UsageError(f"max_rows= must be a whole number of at least 1, got {max_rows!r}.")
+    max_rows = require_integer("max_rows", max_rows, 1)
     keys = _keys(result, figure)
     names = [*keys, *(_columns(result, figure, keys) if columns is None else columns)]
     rows = require_columns(_in_order(result, keys), names, ADVICE)[list(dict.fromkeys(names))]

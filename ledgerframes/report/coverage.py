@@ -18,7 +18,7 @@ from ledgerframes.statistics import printing
 from ledgerframes.store import Segment
 from ledgerframes.store.scan import count_rows, read_rows
 from ledgerframes.texts.representation import pluralize
-from ledgerframes.values.decimals import require_share
+from ledgerframes.values.checks import require_min_coverage
 from ledgerframes.values.extents import MigrationWindow
 from ledgerframes.values.windows import Window, iso
 
@@ -86,7 +86,7 @@ class Requirements:
 
     def __post_init__(self) -> None:
         if self.min_coverage is not None:
-            require_share("min_coverage", self.min_coverage)
+            require_min_coverage(self.min_coverage)
 
     def as_dict(self) -> RequirementsContent:
         """Return the requirements as JSON values."""

@@ -36,7 +36,7 @@ from ledgerframes.report.run_content import RunContent, RunFacts, ServiceVersion
 from ledgerframes.report.runs import published_contents
 from ledgerframes.report.timer import Timer
 from ledgerframes.store.location import digest_of, local_path
-from ledgerframes.values.decimals import is_integer
+from ledgerframes.values.checks import require_integer
 from ledgerframes.values.windows import Time, Window, iso, parse_duration
 from ledgerframes.values.windows import window as parse_window
 
@@ -152,8 +152,7 @@ def run_report(
     report = find_report(name)
     rules = tuple(parse_rule(text) for text in fail_if)
     age, limit = _duration("max_age=", max_age), _duration("timeout=", timeout)
-    if keep is not None and (not is_integer(keep) or keep < 1):
-        raise UsageError(f"keep= must be a whole number of at least 1, got {keep!r}.")
+    keep = None if keep is None else require_integer("keep", keep, 1)
     if pdf:
         find_chromium()
     out = local_path(out, "Publish the report here, then copy it.")

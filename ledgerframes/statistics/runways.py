@@ -9,11 +9,10 @@ from fractions import Fraction
 from itertools import count, islice
 from statistics import stdev
 
-import numpy as np
-
 from ledgerframes.errors import UsageError
 from ledgerframes.statistics.distributions import t_quantile
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS, SHORT_HISTORY
+from ledgerframes.values.checks import require_integer
 
 HOURS_PER_WEEK = 168
 MAX_HOURS = 366 * 24
@@ -227,16 +226,6 @@ def silent_hours(history: Weeks, balance: int, top_up: TopUp | None = None, *, f
             hours += balance < 0
             balance = top_up.apply(balance) if top_up else balance
     return hours
-
-
-def require_integer(name: str, value: object, least: int) -> int:
-    """Return a value that is an integer and large enough, or raise a UsageError.
-
-    An integer of NumPy becomes one of Python, whose sums cannot overflow.
-    """
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise UsageError(f"{name}= must be an integer of at least {least}, got {value!r}.")
-    return int(value)
 
 
 def _whole_weeks(history: Weeks) -> list[list[int]]:

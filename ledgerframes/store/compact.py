@@ -21,6 +21,7 @@ from ledgerframes.store.scan import READ_ERRORS, REPAIR_STEP
 from ledgerframes.store.segments import ROW_GROUP, SegmentFile, open_parquet
 from ledgerframes.store.store import Store, new_segment, write_segment_files
 from ledgerframes.store.verify import check_file
+from ledgerframes.values.checks import require_integer
 from ledgerframes.values.extents import Extent, IdSet, MigrationWindow, from_microseconds
 
 __all__ = ["CompactionResult", "compact"]
@@ -91,8 +92,7 @@ def compact(
     [('events', True)]
     """
     require_live(store)
-    if target_bytes < 1:
-        raise UsageError(f"target_bytes= must be 1 or more, got {target_bytes!r}.")
+    target_bytes = require_integer("target_bytes", target_bytes, 1)
     results = []
     for dataset in choose_datasets(store, datasets):
         before = store.segments(dataset)

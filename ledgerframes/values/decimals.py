@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_UP, Context, Decimal, InvalidOperation, localcontext
-from typing import TYPE_CHECKING, Literal, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -29,22 +29,6 @@ from ledgerframes.texts.earlier_names import missing_name_error
 __all__ = ["cumsum", "divide", "multiply", "total"]
 
 EARLIER_NAMES = {"totals": "lf.decimals.total(part) for each part of values.groupby(keys)"}
-
-
-def is_integer(value: object) -> TypeGuard[int]:
-    """Return whether a value is an integer of Python or NumPy, but not a truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def is_number(value: object, low: float, high: float) -> bool:
-    """Return whether a value is a number of Python or NumPy in these bounds."""
-    return (is_integer(value) or isinstance(value, float | np.floating)) and bool(low <= value <= high)
-
-
-def require_share(name: str, value: object) -> None:
-    """Raise a UsageError unless an argument is a share, not a percentage or text."""
-    if not is_number(value, 0, 1):
-        raise UsageError(f"{name}= must be a number from 0 to 1, such as 0.99, got {value!r}.")
 
 
 def __dir__() -> list[str]:

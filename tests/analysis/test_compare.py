@@ -67,7 +67,7 @@ def test_more_requests_can_be_demanded(side):
     frames = side([(TRANSFER, [100] * 30)])
     assert row(cost.compare(frames, frames, min_requests=31))["judgment"] == "too few"
     for number in (0, True, 2.5):
-        with pytest.raises(UsageError, match="min_requests= must be an integer of at least 1"):
+        with pytest.raises(UsageError, match="min_requests= must be a whole number of at least 1"):
             cost.compare(frames, frames, min_requests=number)
 
 

@@ -141,9 +141,9 @@ def test_wrong_arguments_are_refused(constant):
         with pytest.raises(UsageError, match="horizon= must"):
             cost.runway(constant, participant="val-a", balance=balance, horizon=horizon)
     for size in (-1, 1.5, True):
-        with pytest.raises(UsageError, match="bytes= must be an integer"):
+        with pytest.raises(UsageError, match="bytes= must be a whole number"):
             lf.TrafficBalance(size, AFTER)
-        with pytest.raises(UsageError, match="burst= must be an integer"):
+        with pytest.raises(UsageError, match="burst= must be a whole number"):
             lf.BaseRate(size, "20min")
     with pytest.raises(UsageError, match="window= must"):
         lf.BaseRate(1, "soon")
@@ -197,7 +197,7 @@ def test_integers_of_numpy_are_bytes():
     assert numbers == [500_000, 5, 7, 400]
     assert {type(each) for each in numbers} == {int}
     for value in (True, np.bool_(True), 5.0, np.float64(5), "5"):
-        with pytest.raises(UsageError, match="below= must be an integer of at least 0"):
+        with pytest.raises(UsageError, match="below= must be a whole number of at least 0"):
             lf.TopUp(below=value, amount=1)
 
 

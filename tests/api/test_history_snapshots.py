@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 from answering import Handler, answering
 
@@ -103,6 +104,15 @@ def test_queries_as_sent() -> None:
         ("/api/v0/state/acs/snapshot-timestamp", {"before": "2026-11-09T01:02:03.400000Z", "migration_id": "4"}),
         ("/api/v0/state/acs/snapshot-timestamp-after", {"after": TEXT, "migration_id": "0"}),
     ]
+
+
+def test_integers_of_a_frame_are_sent_as_numbers() -> None:
+    seen: list[httpx.Request] = []
+    client = history(answering(page(), seen))
+    client.snapshot_time(TIME, np.int64(4))
+    client.contracts_page(np.int64(4), TIME, page_size=np.int64(7))
+    assert seen[0].url.params["migration_id"] == "4"
+    assert json.loads(seen[-1].content).items() >= {"migration_id": 4, "page_size": 7}.items()
 
 
 @pytest.mark.parametrize(

@@ -292,15 +292,18 @@ def only_version(request: httpx.Request) -> httpx.Response:
             {"updateFormat": {"includeReassignments": {"filtersForAnyParty": {"cumulative": [{"identifierfilter": {}}]}}}},
             r"member identifierfilter of .*cumulative\[0\]",
         ),
-        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": -1}, "beginOffsetExclusive= must be a whole number from 0, got -1"),
+        (
+            {"updateFormat": EVERYTHING, "beginOffsetExclusive": -1},
+            "beginOffsetExclusive= must be a whole number of at least 0, got -1",
+        ),
         ({"updateFormat": EVERYTHING, "beginOffsetExclusive": 1.5}, "must be a whole number"),
         ({"updateFormat": EVERYTHING, "beginOffsetExclusive": 2**63}, "must be a whole number"),
-        ({"updateFormat": EVERYTHING, "endOffsetInclusive": 0}, "whole number from 1"),
+        ({"updateFormat": EVERYTHING, "endOffsetInclusive": 0}, "whole number of at least 1"),
         (
             {"updateFormat": EVERYTHING, "beginOffsetExclusive": 9, "endOffsetInclusive": 8},
             "at least .*=9, got 8",
         ),
-        ({"updateFormat": EVERYTHING, "maxPageSize": 0}, "maxPageSize= must be a whole number from 1, got 0"),
+        ({"updateFormat": EVERYTHING, "maxPageSize": 0}, "maxPageSize= must be a whole number of at least 1, got 0"),
     ],
 )
 def test_an_invalid_page_request(request_: dict[str, Any], named: str) -> None:
@@ -308,15 +311,17 @@ def test_an_invalid_page_request(request_: dict[str, Any], named: str) -> None:
         ledger(only_version).get_updates_page(request_)
 
 
-def test_offsets_of_a_frame_are_sent_as_numbers() -> None:
+def test_integers_of_a_frame_are_sent_as_numbers() -> None:
     seen: list[httpx.Request] = []
     it = ledger(answering({"ok": 1}, seen))
-    it.get_updates_page({"updateFormat": EVERYTHING, "beginOffsetExclusive": np.int64(3), "endOffsetInclusive": np.int64(9)})
+    offsets = {"beginOffsetExclusive": np.int64(3), "endOffsetInclusive": np.int64(9)}
+    it.get_updates_page({"updateFormat": EVERYTHING, **offsets, "maxPageSize": np.int64(2)})
     it.update_by_offset(np.int64(5), EVERYTHING)
-    it.active_contracts_page(event_format(), active_at_offset=np.int64(7))
+    it.active_contracts_page(event_format(), active_at_offset=np.int64(7), max_page_size=np.int64(2))
     bodies = [json.loads(request.content) for request in seen]
     assert (bodies[0]["beginOffsetExclusive"], bodies[0]["endOffsetInclusive"]) == (3, 9)
     assert (bodies[1]["offset"], bodies[2]["activeAtOffset"]) == (5, 7)
+    assert bodies[0]["maxPageSize"] == bodies[2]["maxPageSize"] == 2
 
 
 def test_the_json_of_a_filter_is_as_good_as_the_filter() -> None:
@@ -338,7 +343,7 @@ def test_the_json_of_a_filter_is_as_good_as_the_filter() -> None:
         (lambda it: it.command_completions(7), "parties= must be text"),
         (lambda it: it.command_completions(["a", None]), "parties= must be text"),
         (lambda it: it.get_updates_page(None), "request= must be a mapping"),
-        (lambda it: it.update_by_offset(0, EVERYTHING), "offset= must be a whole number from 1, got 0"),
+        (lambda it: it.update_by_offset(0, EVERYTHING), "offset= must be a whole number of at least 1, got 0"),
         (lambda it: it.update_by_id("", EVERYTHING), "update_id"),
         (lambda it: it.events_by_contract_id(" ", event_format()), "contract_id"),
         (lambda it: it.active_contracts_page({"verbos": True}), "Unknown member verbos of eventFormat"),

@@ -357,7 +357,11 @@ def test_unknown_templates_are_refused(tmp_path: Path) -> None:
         ({"shape": "round"}, "shape"),
         ({"after": "5"}, "whole number"),
         ({"after": True}, "whole number"),
-        ({"page_size": 0}, "page_size"),
+        ({"page_size": 0}, "page_size= must be a whole number of at least 1, got 0"),
+        ({"page_size": True}, "page_size= must be a whole number of at least 1, got True"),
+        ({"page_size": 2**31}, "page_size= must be a whole number of at most 2,147,483,647"),
+        ({"follow": True, "poll_seconds": 0}, "poll_seconds= must be a number above 0, got 0"),
+        ({"follow": True, "poll_seconds": "5"}, "poll_seconds= must be a number above 0, got '5'"),
         ({"follow": True, "through": 5}, "cannot be combined"),
         ({"follow": True, "descending": True}, "cannot be combined"),
         ({"templates": ["nonsense"]}, "nonsense"),
@@ -372,7 +376,7 @@ def test_calls_that_make_no_sense_are_refused(tmp_path: Path, asked: dict[str, A
 def test_offsets_of_a_frame_are_offsets(tmp_path: Path) -> None:
     frames = lf.load_updates(connect(tmp_path), through=100_000)
     offsets = frames.ledger_updates["offset"]
-    between = lf.load_updates(connect(tmp_path), after=offsets.min(), through=offsets.max())
+    between = lf.load_updates(connect(tmp_path), after=offsets.min(), through=offsets.max(), page_size=offsets.min())
     assert between.ledger_updates["offset"].tolist() == offsets.tolist()[1:]
 
 

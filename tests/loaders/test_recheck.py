@@ -132,8 +132,9 @@ def test_a_sample_is_repeated_by_its_seed(net: lf.Network, monkeypatch: pytest.M
 
 
 def test_what_cannot_be_rechecked(net: lf.Network) -> None:
-    with pytest.raises(UsageError, match="sample= must be 1 or more, got 0"):
-        recheck(net, sample=0)
+    for sample in (0, "3", 2.5):
+        with pytest.raises(UsageError, match="sample= must be a whole number of at least 1, got"):
+            recheck(net, sample=sample)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="Unknown dataset 'nothing'"):
         recheck(net, datasets=["nothing"])
     with pytest.raises(CoverageError, match="offline"):

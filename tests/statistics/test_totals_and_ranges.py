@@ -160,9 +160,9 @@ def test_purchases_are_whole() -> None:
     rule = runways.TopUp(below=500, amount=300)
     assert [rule.apply(balance) for balance in (500, 499, 200, 199, -1)] == [500, 799, 500, 799, 599]
     for below, amount, message in [
-        (1, 0, "amount= must be an integer of at least 1, got 0"),
-        (1, 2.5, "amount= must be an integer of at least 1, got 2.5"),
-        (-1, 1, "below= must be an integer of at least 0, got -1"),
+        (1, 0, "amount= must be a whole number of at least 1, got 0"),
+        (1, 2.5, "amount= must be a whole number of at least 1, got 2.5"),
+        (-1, 1, "below= must be a whole number of at least 0, got -1"),
     ]:
         with pytest.raises(lf.UsageError, match=message):
             runways.TopUp(below=below, amount=amount)  # type: ignore[arg-type]

@@ -172,7 +172,7 @@ def test_an_empty_store_has_nothing_to_merge_and_is_not_created(tmp_path: Path) 
     assert not (tmp_path / "store").exists()
 
 
-@pytest.mark.parametrize("wrong", [{"datasets": ["event"]}, {"target_bytes": 0}])
+@pytest.mark.parametrize("wrong", [{"datasets": ["event"]}, {"target_bytes": 0}, {"target_bytes": "128"}])
 def test_what_makes_no_sense_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         compact(Store(tmp_path, "net", DATASETS), **wrong)

@@ -23,7 +23,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics.concentrations import concentration as concentration_of
 from ledgerframes.statistics.concentrations import lorenz as lorenz_points
 from ledgerframes.statistics.concentrations import top as top_members
-from ledgerframes.values.decimals import is_integer
+from ledgerframes.values.checks import is_integer
 
 OF = ("weight", "burn_bytes", "amount")
 TOP = (1, 3, 10)

@@ -13,12 +13,11 @@ from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.groups import ratio
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.largest import largest_requests
-from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.percentiles import least_count
 from ledgerframes.texts.representation import pluralize
-from ledgerframes.values.decimals import is_integer
+from ledgerframes.values.checks import require_integer
 
 MAX_TOP = 10_000
 LEAST_OF_KIND = int(least_count(50))
@@ -126,9 +125,7 @@ def requests(frames: Frames, *, top: int = 10) -> pd.DataFrame:
     True
     """
     REQUESTS.check(frames)
-    if not is_integer(top) or not 1 <= top <= MAX_TOP:
-        raise UsageError(f"top= must be a whole number from 1 to {MAX_TOP:,}, got {top!r}.")
-    rows = run(frames, largest_requests(top))
+    rows = run(frames, largest_requests(require_integer("top", top, 1, MAX_TOP)))
     has_median = rows["requests_of_kind"] >= LEAST_OF_KIND
     median = rows["median_of_kind"].where(has_median)
     values = {

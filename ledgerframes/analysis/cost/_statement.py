@@ -28,7 +28,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rounding import largest_remainder
 from ledgerframes.values import decimals, extents
-from ledgerframes.values.decimals import require_share
+from ledgerframes.values.checks import require_min_coverage
 from ledgerframes.values.money import (
     MarketRate,
     NetworkRate,
@@ -228,7 +228,7 @@ def statement(
     True
     """
     keys = STATEMENT.check(frames, by).key_names
-    require_share("min_coverage", min_coverage)
+    require_min_coverage(min_coverage)
     prices, rate, market = _check(price, rate, market, split)
     if not accept_price:
         require_prices_of_rounds(frames, prices, PRICE_STEP)

@@ -18,7 +18,7 @@ from ledgerframes.analysis.measures import COST, IS_KNOWN, Count, Expression, La
 from ledgerframes.engine import Query, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.values.decimals import is_integer
+from ledgerframes.values.checks import is_integer
 
 STATISTICS: dict[str, Measure] = {
     "median": Percentile(COST, 50),

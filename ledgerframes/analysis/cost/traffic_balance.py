@@ -12,7 +12,7 @@ from ledgerframes.analysis.groups import period_length
 from ledgerframes.analysis.requests import PARTICIPANT_PREFIX
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics.runways import require_integer
+from ledgerframes.values.checks import require_integer
 from ledgerframes.values.windows import Time, instant
 
 LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # A forecast is up to a year long, and times end with the year 9999.

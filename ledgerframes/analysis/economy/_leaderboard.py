@@ -21,7 +21,7 @@ from ledgerframes.engine.coupons import COUPON_FLOWS
 from ledgerframes.engine.flows import SUMMARY_FLOWS
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics.runways import require_integer
+from ledgerframes.values.checks import require_integer
 
 KINDS = {"provider": "issued_app", "validator": "issued_validator"}
 RANKINGS = ("issued", "minted", "bytes_bought", "burned")

@@ -16,7 +16,7 @@ from ledgerframes.engine import run
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
-from ledgerframes.values.decimals import require_share
+from ledgerframes.values.checks import require_min_coverage
 from ledgerframes.values.windows import Time, Window, instant, iso
 
 MIN_COVERAGE = 0.99
@@ -91,7 +91,7 @@ def use_of(
     min_coverage: float,
     base: Snapshot | None,
 ) -> Use:
-    require_share("min_coverage", min_coverage)
+    require_min_coverage(min_coverage)
     members = members_of(app, by_confirmer=by_confirmer)
     excluded = excluded_parties(frames, exclude, labels)
     require_known_names(frames, members)

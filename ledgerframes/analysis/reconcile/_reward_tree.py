@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from ledgerframes.errors import UsageError
+from ledgerframes.values.checks import require_integer
 from ledgerframes.values.decimals import exact_number
 
 __all__ = ["RewardProof", "RewardTree", "reward_tree"]
@@ -186,8 +187,7 @@ def reward_tree(allowances: Iterable[Allowance], batch_size: int, *, sort: bool 
     """
     if not isinstance(allowances, Iterable):
         raise UsageError(f"allowances= must be pairs of a party and an amount, got {allowances!r}.")
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < MIN_BATCH_SIZE:
-        raise UsageError(f"batch_size= must be a whole number of at least {MIN_BATCH_SIZE}, got {batch_size!r}.")
+    batch_size = require_integer("batch_size", batch_size, MIN_BATCH_SIZE)
     checked = _checked(allowances)
     numbered = tuple(sorted(checked) if sort else checked)
     hashes = tuple(leaf_hash(allowance_texts(batch)) for batch in _batches(numbered, batch_size) or [()])

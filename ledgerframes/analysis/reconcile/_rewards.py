@@ -20,7 +20,7 @@ from ledgerframes.analysis.reconcile._reward_tree import RewardProof
 from ledgerframes.analysis.reconcile._reward_weights import WeightCheck, check_weights
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.values.decimals import is_integer
+from ledgerframes.values.checks import require_integer
 
 KINDS = (APP, VALIDATOR)
 REWARDS = declare.Figure(
@@ -219,8 +219,7 @@ def reward_proof(
     """
     require_frames(frames, "reconcile.reward_proof")
     require_all_updates(frames, "reconcile.reward_proof")
-    if not is_integer(round_number):
-        raise UsageError(f"round_number= must be a whole number, got {round_number!r}.")
+    round_number = require_integer("round_number", round_number, 0)
     if not is_choice(kind, KINDS):
         raise UsageError(f"Unknown kind {kind!r}. Choose from {', '.join(KINDS)}.")
     candidates = [

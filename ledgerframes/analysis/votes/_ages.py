@@ -15,7 +15,8 @@ from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.analysis.votes._observations import DAY, UNIT, median_deviation, median_price, newest_votes, require_days
 from ledgerframes.errors import UsageError
-from ledgerframes.values.decimals import EXACT, is_number
+from ledgerframes.values.checks import is_number
+from ledgerframes.values.decimals import EXACT
 
 STALE = declare.Figure(
     "votes.stale",

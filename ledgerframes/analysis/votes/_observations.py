@@ -11,7 +11,8 @@ from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import half_even
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.errors import UsageError
-from ledgerframes.values.decimals import EXACT, is_number
+from ledgerframes.values.checks import is_number
+from ledgerframes.values.decimals import EXACT
 
 UNIT = "USD per coin"
 DAY = pd.Timedelta(days=1)
