@@ -93,9 +93,7 @@ OWN = {
     "completions": {"reconcile.paid_traffic_totals"},
     "eras": {"cost.compare"},
     "min_requests": {"cost.compare"},
-    "featured": {"activity.what_if"},
-    "sv_participants": {"activity.what_if"},
-    "rounds": {"activity.rewards", "activity.what_if"},
+    "rounds": {"activity.rewards"},
     "on_bad_item": {"load_bulk", "load_events", "load_updates"},
 }
 WRONG_GROUPS = "If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million."

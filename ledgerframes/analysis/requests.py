@@ -27,14 +27,14 @@ def require_rejections(frames: Frames, accept_survivorship: bool, quantity: str)
 
 
 def require_same_requests(name: str, frames: Frames, history: Frames) -> None:
-    """Raise a UsageError if only one of two Frames is filtered, or has rejected requests."""
+    """Raise a UsageError if only one of two Frames is filtered, or their populations differ."""
+    if frames.is_filtered != history.is_filtered:  # which changes the population, too
+        raise UsageError(f"lf.{name} compares frames with history=, of which one is filtered. Filter both alike, or neither.")
     if frames.population != history.population:
         raise UsageError(
-            f"lf.{name} compares frames with history=, of which one has no rejected requests, got the populations "
-            f"{frames.population!r} and {history.population!r}. Load both with since= from the same network."
+            f"lf.{name} compares frames with history= of the same population, got {frames.population!r} and "
+            f"{history.population!r}. Load both with since= from the same network."
         )
-    if frames.is_filtered != history.is_filtered:
-        raise UsageError(f"lf.{name} compares frames with history=, of which one is filtered. Filter both alike, or neither.")
 
 
 def population_of(frames: Frames, accept_survivorship: bool = False) -> str:

@@ -206,10 +206,10 @@ def test_other_factors_and_rights() -> None:
     rows = lf.activity.what_if(frames, factors={"B": "1"}).set_index("party")
     assert rows["weight_after"].to_dict() == {"A": 4637, "B": 663}
     rights = lf.state.featured(frames)
-    rows = lf.activity.what_if(frames, featured=rights[rights["party"] == "A"]).set_index("party")
+    rows = lf.activity.what_if(frames, featured_after=rights[rights["party"] == "A"]).set_index("party")
     assert rows["weight_after"].to_dict() == {"A": 5301, "B": 0}
     later = rights.assign(**{"from": pd.Timestamp(at(1.5))})
-    assert lf.activity.what_if(frames, featured=later)["weight_after"].tolist() == [0, 0]  # after the round opened
+    assert lf.activity.what_if(frames, featured_after=later)["weight_after"].tolist() == [0, 0]  # after the round opened
     by_round = lf.activity.what_if(frames, factors={"B": "1"}, every="round")
     assert by_round[["round_number", "party"]].to_numpy().tolist() == [[1, "A"], [1, "B"]]
 
@@ -219,29 +219,28 @@ def test_weights_stay_exact_next_to_a_missing_one() -> None:
     views = [[["A"]], [["B"]]]
     frames = usual_world().request("u", 2, total=104_857_599, envelopes=[(9, [0]), (1, [1])], views=views).frames()
     only_a = lf.state.featured(frames).query("party == 'A'")
-    rows = lf.activity.what_if(frames, featured=only_a, factors={"A": "999999999"}).set_index("party")
+    rows = lf.activity.what_if(frames, featured_after=only_a, factors={"A": "999999999"}).set_index("party")
     assert rows["weight_after"].to_dict() == {"A": 104_857_599 * 999_999_999, "B": 0}
 
 
 def test_the_state_before_can_be_passed() -> None:
     world = example()
     frames = world.frames()
-    state = {
-        "rights": lf.state.featured(frames),
-        "sv_participants": lf.state.super_validators(frames),
-        "rounds": lf.state.rounds(frames),
-    }
+    state = lf.state.tables(frames)
     for name in ("updates", "tree_events"):
         del world.rows[name]
     rows = lf.activity.what_if(world.frames(), factors={"B": "1"}, **state)
     assert rows["weight_before"].tolist() == [4637, 1458]
+    with pytest.raises(UsageError, match="Pass featured_after="):
+        lf.activity.what_if(world.frames(), **state)
 
 
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({}, "Pass featured=, factors=, merge_views= or confirmers='informees'"),
+        ({}, "Pass featured_after=, factors=, merge_views= or confirmers='informees'"),
         ({"factors": {"Z": "1"}}, "Unknown party 'Z'"),
+        ({"featured_after": 5}, "featured_after= must be a DataFrame with the columns"),
         ({"factors": {"A": "-1"}}, "factors= must be decimals from 0 to 1,000,000,000 with at most 10 places, got '-1'"),
         ({"factors": {"A": 1.5}}, "factors= must be decimals"),
         ({"merge_views": "all"}, "merge_views= must be 'same confirmers' or pairs"),

@@ -21,9 +21,8 @@ Figure = Callable[..., pd.DataFrame]
 
 def doubled(frames: Frames, **state: Any) -> pd.DataFrame:
     """The weights if the first provider had another factor."""
-    before = {"rights" if name == "featured" else name: table for name, table in state.items()}
     party = lf.activity.recompute(frames, **state)["party"].iloc[0]
-    return lf.activity.what_if(frames, factors={party: "100.0"}, **before)
+    return lf.activity.what_if(frames, factors={party: "100.0"}, **state)
 
 
 def rounds(frames: Frames, **state: Any) -> pd.DataFrame:

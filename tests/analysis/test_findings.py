@@ -166,9 +166,9 @@ def test_hours_that_are_not_final_are_those_of_the_history() -> None:
 def test_a_history_without_rejections_is_refused() -> None:
     committed = frames_of(list(requests()), window=WEEKS, population="committed")
     week = frames_of(list(requests(weeks=1)), window=Window(MONDAY, MONDAY + WEEK))
-    with pytest.raises(UsageError, match="of which one has no rejected requests"):
+    with pytest.raises(UsageError, match="of the same population, got 'all' and 'committed'"):
         lf.findings(week, history=committed, accept_survivorship=True)
-    with pytest.raises(UsageError, match="of which one has no rejected requests"):
+    with pytest.raises(UsageError, match="of the same population, got 'all' and 'committed'"):
         lf.cost.wasted(week, every="1d", history=committed, accept_survivorship=True)
 
 
@@ -444,8 +444,9 @@ def test_the_queries_run_without_this_package(quiet: Frames, tmp_path: Path) -> 
 
 def test_a_history_that_is_not_filtered_alike_is_refused(quiet: Frames) -> None:
     filtered = quiet.where("verdicts", participant=quiet.verdicts["submitting_participant_uid"].iloc[0])
-    assert filtered.is_filtered
-    for frames, past in ((filtered, quiet), (quiet, filtered)):
+    costly = quiet.where("traffic", lambda rows: rows["total_traffic_cost"] > 1)
+    assert filtered.is_filtered and costly.population != quiet.population
+    for frames, past in ((filtered, quiet), (quiet, filtered), (costly, quiet)):
         for analysis in (lf.findings, lf.cost.wasted):
             with pytest.raises(lf.errors.UsageError, match="of which one is filtered"):
                 analysis(frames, history=past)

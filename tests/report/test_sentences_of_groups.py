@@ -116,7 +116,7 @@ def test_some_links_do_not_say_that_a_chain_holds() -> None:
     assert lf.show(links[links["link"] == "coupons"], picture=False).statement == ""
     assert lf.show(links[links["link"] != "weights"], picture=False).statement == ""
     first = links.iloc[0]
-    with pytest.raises(UsageError, match="round_number= must be a whole number, got '"):
+    with pytest.raises(UsageError, match="round_number= must be a whole number of at least 0, got '"):
         lf.reconcile.reward_proof(history, str(first["round_number"]), "x")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"top= must be whole numbers from 1, got 3"):
         lf.activity.concentration(history, top=3)  # type: ignore[arg-type]
@@ -188,7 +188,7 @@ def test_arguments_that_are_wrong_are_named(spent: pd.DataFrame, argument: str, 
 def test_a_change_of_nothing_changes_nothing() -> None:
     net = lf.connect("sandbox", events=400, days=1)
     history = lf.load_events(net, since="0001-01-01")
-    same = lf.activity.what_if(history, featured=lf.state.featured(history))
+    same = lf.activity.what_if(history, featured_after=lf.state.featured(history))
     assert lf.show(same, picture=False).statement == "No share changes. Of the window, 96.7 % is final."
 
 

@@ -45,18 +45,18 @@ OF_REQUESTS = ("open_rounds", "super_validators")  # the tables of the state tha
 
 def _queries(
     frames: Frames,
-    featured: pd.DataFrame | None,
+    featured_after: pd.DataFrame | None,
     factors: Mapping[str, object] | None,
     merge_views: str | Iterable[tuple[str, str]] | None,
     confirmers: str,
     every: str | None,
-    rights: pd.DataFrame | None,
+    featured: pd.DataFrame | None,
     sv_participants: pd.DataFrame | None,
     rounds: pd.DataFrame | None,
     base: Snapshot | None,
 ) -> list[Query]:
-    merged_choices = _check(frames, featured, factors, merge_views, confirmers, every)
-    before, after = _states(frames, featured, factors, rights, sv_participants, rounds, base)
+    merged_choices = _check(frames, featured_after, factors, merge_views, confirmers, every)
+    before, after = _states(frames, featured_after, factors, featured, sv_participants, rounds, base)
     return [_query(before, after, merged_choices, confirmers, every)]
 
 
@@ -86,12 +86,12 @@ WHAT_IF = declare.Figure(
 def what_if(
     frames: Frames,
     *,
-    featured: pd.DataFrame | None = None,
+    featured_after: pd.DataFrame | None = None,
     factors: Mapping[str, object] | None = None,
     merge_views: str | Iterable[tuple[str, str]] | None = None,
     confirmers: Literal["quorums", "informees"] = "quorums",
     every: str | None = None,
-    rights: pd.DataFrame | None = None,
+    featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
     base: Snapshot | None = None,
@@ -103,7 +103,7 @@ def what_if(
     frames : Frames
         With verdicts and traffic, and with the history from the start of the network unless all three tables below replace
         it.
-    featured : DataFrame, optional
+    featured_after : DataFrame, optional
         All featured rights after the change, in the columns of :func:`ledgerframes.state.featured`. Add rows to its result or
         remove some. ``from`` is the time from which a right counts.
     factors : mapping of str to decimal, optional
@@ -115,8 +115,15 @@ def what_if(
         ``"informees"`` counts all informees of a view as confirmers, which gives an upper bound.
     every : {"round"}, optional
         One row per round and party (default: per party).
-    rights, sv_participants, rounds : DataFrame, optional
-        State of the network before the change, as ``featured``, ``sv_participants`` and ``rounds`` of :func:`recompute`.
+    featured : DataFrame, optional
+        Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
+        from the history, which must start with the network).
+    sv_participants : DataFrame, optional
+        Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
+        The state is unknown at times without any.
+    rounds : DataFrame, optional
+        Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
+        from the history).
     base : Frames or DataFrame, optional
         Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`. The tables above that
         are not passed are computed from them (default: none, so the history must start with the network).
@@ -174,8 +181,8 @@ def what_if(
     True
     """
     WHAT_IF.check(frames)
-    merged_choices = _check(frames, featured, factors, merge_views, confirmers, every)
-    before, after = _states(frames, featured, factors, rights, sv_participants, rounds, base)
+    merged_choices = _check(frames, featured_after, factors, merge_views, confirmers, every)
+    before, after = _states(frames, featured_after, factors, featured, sv_participants, rounds, base)
     rows = _with_shares(run(frames, _query(before, after, merged_choices, confirmers, every)), every)
     if every == "round":
         rows = rows.assign(**round_values(frames, before.rounds, rows["round_number"]))
@@ -183,15 +190,15 @@ def what_if(
 
 
 def _check(
-    frames: Frames, featured: object, factors: object, merge_views: object, confirmers: object, every: object
+    frames: Frames, featured_after: object, factors: object, merge_views: object, confirmers: object, every: object
 ) -> str | list[tuple[str, str]] | None:
     """Return the choices whose views are merged, after checks of the change."""
     if every is not None and not is_choice(every, ("round",)):
         raise UsageError(f"every= must be 'round' or None, got {every!r}.")
     if not is_choice(confirmers, CONFIRMERS_BY_NAME):
         raise UsageError(f"Unknown confirmers={confirmers!r}. Choose from {', '.join(map(repr, CONFIRMERS_BY_NAME))}.")
-    if featured is None and factors is None and merge_views is None and confirmers == "quorums":
-        raise UsageError("Pass featured=, factors=, merge_views= or confirmers='informees'.")
+    if featured_after is None and factors is None and merge_views is None and confirmers == "quorums":
+        raise UsageError("Pass featured_after=, factors=, merge_views= or confirmers='informees'.")
     if merge_views is None:
         return None
     if is_choice(merge_views, (SAME_CONFIRMERS,)):
@@ -203,17 +210,19 @@ def _check(
 
 def _states(
     frames: Frames,
-    featured: pd.DataFrame | None,
+    featured_after: pd.DataFrame | None,
     factors: Mapping[str, object] | None,
-    rights: pd.DataFrame | None,
+    featured: pd.DataFrame | None,
     sv_participants: pd.DataFrame | None,
     rounds: pd.DataFrame | None,
     base: Snapshot | None,
 ) -> tuple[NetworkState, NetworkState]:
     """Return the state before and after the change."""
-    before = network_state(frames, rights, sv_participants, rounds, base)
-    changed = before if featured is None else replace(before, rights=checked(frames, "featured", featured))
-    return before, _with_factors(changed, factors)
+    before = network_state(frames, featured, sv_participants, rounds, base)
+    if featured_after is None:
+        return before, _with_factors(before, factors)
+    rights = checked(frames, "featured", featured_after, argument="featured_after")
+    return before, _with_factors(replace(before, rights=rights), factors)
 
 
 def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> NetworkState:
@@ -225,7 +234,7 @@ def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> 
         if factor is None or not 0 <= factor <= MAX_FACTOR:
             raise UsageError(f"factors= must be decimals from 0 to {MAX_FACTOR:,} with at most 10 places, got {text!r}.")
         if not is_party.any():
-            raise UsageError(f"Unknown party {party!r}. Choose a party with a right, or add one with featured=.")
+            raise UsageError(f"Unknown party {party!r}. Choose a party with a right, or add one with featured_after=.")
         weights = rights["weight"].where(~is_party, factor)
         rights = rights.assign(weight=amounts(None if pd.isna(weight) else Decimal(weight) for weight in weights))
     return replace(state, rights=rights)

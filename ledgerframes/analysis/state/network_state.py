@@ -86,9 +86,13 @@ def _rights_known_from(tables: Mapping[str, pd.DataFrame]) -> int:
     return max((extents.microseconds(time) for time in times if pd.notna(time)), default=NEVER)
 
 
-def checked(frames: Frames, argument: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of the caller in the dtypes of this module."""
-    columns = (*COLUMNS[argument], "from", "until")
+def checked(frames: Frames, name: str, table: pd.DataFrame, argument: str = "") -> pd.DataFrame:
+    """Return a table of the caller in the dtypes of this module.
+
+    `argument` is the name of the argument if it is not that of the table.
+    """
+    argument = argument or name
+    columns = (*COLUMNS[name], "from", "until")
     if isinstance(table, pd.DataFrame):
         table = table.rename(columns={"created_at": "from", "archived_at": "until"})
     require_columns(table, columns, f"{argument}= must be a DataFrame with the columns {', '.join(columns)}")
