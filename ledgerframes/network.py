@@ -324,7 +324,7 @@ def _network_of(
 def _frozen_catalog(snapshot: object) -> Path | None:
     if not snapshot:
         return None
-    from ledgerframes.settings.groups import is_file
+    from ledgerframes.settings.addresses import is_file
 
     path = Path(snapshot).absolute() if isinstance(snapshot, str | Path) else None
     if not path or not is_file(path) or not Catalog(path, damage_step=FROZEN_DAMAGE_STEP).exists():

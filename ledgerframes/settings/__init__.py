@@ -17,14 +17,13 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from ledgerframes.errors import UsageError
-from ledgerframes.settings.addresses import is_web_address, resolve_store
+from ledgerframes.settings.addresses import is_file, is_web_address, resolve_store
 from ledgerframes.settings.groups import (
     EngineSettings,
     Limits,
     LocalPath,
     SandboxShape,
     Vocabulary,
-    is_file,
 )
 
 __all__ = [

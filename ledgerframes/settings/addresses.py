@@ -1,13 +1,12 @@
-"""Addresses of hosts and of stores."""
+"""Addresses of hosts and of stores, and paths."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
-
-from ledgerframes.settings.groups import absolute
 
 STORE_OPTIONS = frozenset(  # of the address of an object store
     {
@@ -20,6 +19,24 @@ STORE_OPTIONS = frozenset(  # of the address of an object store
         "request_timeout",
     }
 )
+
+
+def absolute(path: Path) -> Path:
+    """Return a path that stays the same in another current directory, such as a worker's."""
+    try:
+        str(path).encode()
+        return path.expanduser().absolute()
+    except UnicodeEncodeError:
+        raise ValueError("must be a path in UTF-8") from None
+    except RuntimeError:
+        raise ValueError(f"must be a path, got the home directory of an unknown user in {str(path)!r}") from None
+
+
+def is_file(path: Path) -> bool:
+    """Return whether this user can see such a file, even for a path that no file can have."""
+    with suppress(OSError, ValueError):
+        return path.is_file()
+    return False
 
 
 def is_web_address(url: str) -> bool:

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
+from ledgerframes.settings.addresses import absolute
+
 MIN_RATE = 0.01  # requests per second: one in 100 seconds
 BYTES = re.compile(r"[1-9]\d{0,5} ?([kMGT]i?B)")
-
-
-def absolute(path: Path) -> Path:
-    """Return a path that stays the same in another current directory, such as a worker's."""
-    try:
-        str(path).encode()
-        return path.expanduser().absolute()
-    except UnicodeEncodeError:
-        raise ValueError("must be a path in UTF-8") from None
-    except RuntimeError:
-        raise ValueError(f"must be a path, got the home directory of an unknown user in {str(path)!r}") from None
-
-
-def is_file(path: Path) -> bool:
-    """Return whether this user can see such a file, even for a path that no file can have."""
-    with suppress(OSError, ValueError):
-        return path.is_file()
-    return False
 
 
 LocalPath = Annotated[Path, AfterValidator(absolute)]

@@ -117,6 +117,9 @@ class TrafficPrice(_Price):
 
 
 class _Rate(_Price):
+    amount_example = "0.16"
+    unit_example = "USD/coin"
+
     def coins(self, amounts: pd.Series) -> pd.Series:
         """Return amounts of currency in coin, rounded half to even to 10 decimal places."""
         return decimals.divide(amounts, self.amount, name="coin")
@@ -155,9 +158,6 @@ class NetworkRate(_Rate):
     [Decimal('375.0000000000')]
     """
 
-    amount_example = "0.16"
-    unit_example = "USD/coin"
-
 
 class MarketRate(_Rate):
     """A market price of the coin, in currency per coin.
@@ -175,9 +175,6 @@ class MarketRate(_Rate):
     >>> str(lf.MarketRate("0.1512", "USD/coin", as_of="2026-11-08", source="exchange"))
     '0.1512 USD/coin, 2026-11-08'
     """
-
-    amount_example = "0.16"
-    unit_example = "USD/coin"
 
 
 Price = TypeVar("Price", TrafficPrice, NetworkRate, MarketRate)

@@ -14,7 +14,7 @@ from ledgerframes.analysis.groups import durations, ratio
 from ledgerframes.analysis.measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Largest, Measure, UnlessCommitted, Values
 from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict._latency_percentiles import PERCENTS, percentile_values, reason
-from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT, LIMIT_EVIDENCE, is_limit_doubtful, named_timeouts
+from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT, LIMIT_EVIDENCE, is_limit_doubtful, known_timeouts
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.rates import wilson
 
@@ -277,7 +277,7 @@ def latency(
         **grouped.values,
         **percentiles,
         **{name: durations(grouped.values[name]) for name in ("max", "rejected_max")},
-        "timeouts": named_timeouts(grouped, "timeouts"),
+        "timeouts": known_timeouts(grouped),
         **_timeout_rate(grouped, hides_rejected=by == "template"),
         "reason": pd.Series([reason(doubt, each) for each in percentiles["reasons"]], dtype="str"),
     }
@@ -291,7 +291,7 @@ def _timeout_rate(grouped: Grouped, *, hides_rejected: bool) -> dict[str, Any]:
     """
     if hides_rejected:
         return dict.fromkeys(("timeout_rate", "timeout_low", "timeout_high"), None)
-    timeouts = named_timeouts(grouped, "timeouts")
+    timeouts = known_timeouts(grouped)
     decided = grouped.values["accepted"] + grouped.values["rejected"] + timeouts
     hits, trials = (each.fillna(0).to_numpy("int64") for each in (timeouts, decided))
     low, high = wilson(hits, trials)

@@ -14,7 +14,7 @@ from ledgerframes.analysis.groups import Flags, Integers, ratio
 from ledgerframes.analysis.measures import IS_ACCEPTED, IS_REJECTED, IS_TIMEOUT, IS_UNSPECIFIED, Count
 from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.analysis.verdict import _answers as answers
-from ledgerframes.analysis.verdict.limit import LIMIT_EVIDENCE, named_timeouts
+from ledgerframes.analysis.verdict.limit import LIMIT_EVIDENCE, known_timeouts
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.comparisons import compare_groups
@@ -211,7 +211,7 @@ def outcomes(
         **grouped.keys,
         **covered_hours(call),
         **counts,
-        "timeouts": named_timeouts(grouped, "timeouts"),
+        "timeouts": known_timeouts(grouped),
         **_rates(grouped, cluster_effect(frames), has_overlap=by == "party"),
     }
     return OUTCOMES.build(frames, values, by, every=every, accept_survivorship=accept_survivorship)

@@ -30,7 +30,7 @@ def is_limit_doubtful(overall: pd.Series) -> bool:
     return int(overall["requests_below_limit"]) > int(overall["requests_from_limit_on"])
 
 
-def named_timeouts(grouped: Grouped, name: str) -> pd.Series:
-    """Return a count of timeouts, which is missing if the limit is doubtful."""
-    counts = grouped.values[name].astype("Int64")
+def known_timeouts(grouped: Grouped) -> pd.Series:
+    """Return the counts of timeouts, which are missing if the limit is doubtful."""
+    counts = grouped.values["timeouts"].astype("Int64")
     return counts.mask(pd.Series(is_limit_doubtful(grouped.overall), counts.index))
