@@ -348,7 +348,7 @@ def test_a_file_of_somebody_else_is_neither_replaced_nor_deleted(frames: lf.Fram
 
 
 def test_only_frames_can_be_saved(frames: lf.Frames, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"frames= must be Frames, .*, got DataFrame"):
+    with pytest.raises(UsageError, match=r"Pass Frames to lf\.save_frames, .*, got DataFrame"):
         lf.save_frames(frames.traffic, tmp_path)  # type: ignore[arg-type]
 
 

@@ -38,13 +38,6 @@ def require_one_network(name: str, *frames: Frames) -> None:
         raise UsageError(f"lf.{name} needs frames of one network, got {' and '.join(networks)}. Call it once for each network.")
 
 
-def require_frames(frames: object, name: str) -> None:
-    """Raise a UsageError unless the argument of an analysis is Frames."""
-    if not isinstance(frames, Frames):
-        loader = "lf.load_events(net, …)"
-        raise UsageError(f"Pass Frames to lf.{name}, such as the result of {loader}, got {type(frames).__name__}.")
-
-
 def is_choice(value: object, choices: Collection[str]) -> bool:
     """Return whether an argument, which can be anything, is one of the choices."""
     return isinstance(value, str) and value in choices

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, base_table, require_before, require_frames, snapshot_rows
+from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, base_table, require_before, snapshot_rows
 from ledgerframes.analysis.coverage import require_final_history
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.engine import Query
@@ -20,6 +20,7 @@ from ledgerframes.engine.contracts import REPLAYED_CONTRACTS
 from ledgerframes.engine.query import run_arrow
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.checks import require_frames
 from ledgerframes.values.windows import Time, Window, instant
 
 __all__ = ["active_at"]

@@ -10,11 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis.arguments import require_columns, require_frames
+from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.labels import require_fields
 from ledgerframes.analysis.state.payloads import is_for_traffic
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.checks import require_frames
 
 __all__ = ["of", "split", "table"]
 

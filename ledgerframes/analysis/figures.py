@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis.arguments import require_frames
 from ledgerframes.analysis.coverage import window_share
 from ledgerframes.analysis.measures import BYTES, IS_KNOWN, CoverageOfBytes, Measure, Ratio
 from ledgerframes.analysis.requests import population_of
@@ -23,6 +22,7 @@ from ledgerframes.engine.relation import Relation
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.checks import require_frames
 
 Analysis = TypeVar("Analysis", bound=Callable[..., pd.DataFrame])
 

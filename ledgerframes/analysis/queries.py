@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from ledgerframes.analysis._grouped import Call, options_of
 from ledgerframes.analysis._parameters import users_of
-from ledgerframes.analysis.arguments import require_frames
 from ledgerframes.analysis.figures import ANALYSES, Figure
 from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.engine.literals import quoted
@@ -22,6 +21,7 @@ from ledgerframes.engine.relation import Relation, parameters_of
 from ledgerframes.engine.tables import Tables
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.checks import require_frames
 from ledgerframes.store.whole_files import LocalFiles
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.values.windows import iso

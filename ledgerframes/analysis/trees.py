@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pyarrow.compute as pc
 
-from ledgerframes.analysis.arguments import require_frames
 from ledgerframes.datasets import table
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.checks import require_frames
 
 __all__ = ["children", "roots", "subtree"]
 

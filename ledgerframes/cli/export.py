@@ -23,7 +23,7 @@ def export(
     table: Annotated[str, typer.Argument(metavar="TABLE", help="A stored table, such as traffic or bulk.updates.")],
     to: Annotated[Path, option("--to FILE", "Target file ending in .parquet, .csv or .jsonl.")],
     since: Annotated[
-        str | None, option("--since TIME", "Start of the window, which --until needs (default: that of the store).")
+        str | None, option("--since TIME", "Start of the window, which --until needs without --allow-partial.")
     ] = None,
     until: Until = None,
     during: During = None,

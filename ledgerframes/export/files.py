@@ -21,8 +21,8 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.schema import TEXT
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.checks import require_frames
 from ledgerframes.frames.conditions import require_list
-from ledgerframes.frames.files import require_frames
 from ledgerframes.store.location import local_path
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def write_table(
     >>> export.write_table(frames, "traffic", "traffic.csv", columns=columns) == len(frames.traffic)
     True
     """
-    require_frames(frames)
+    require_frames(frames, "export.write_table")
     require_list(columns)
     path, spec = local_path(target, "Write the file here, then copy it."), table_spec(table)
     selected = _select_columns(spec, columns)

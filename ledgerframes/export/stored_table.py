@@ -13,6 +13,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.frames.committed_ids import committed_ids
 from ledgerframes.frames.stored_time import absent_time, missing_times, unrecorded_time
 from ledgerframes.store import Store
+from ledgerframes.store.sources import START_OF_TIME
 from ledgerframes.store.table_source import ResolvedTable, resolve_in_store, snapshots_by_dataset
 from ledgerframes.values.extents import IdSet, MigrationWindow
 from ledgerframes.values.windows import Time, Window, window
@@ -39,7 +40,8 @@ def from_store(
         A stored table, such as ``updates``. A table of several datasets is read from the first that has rows, in the order of
         :func:`ledgerframes.sql`; ``bulk.updates`` names the dataset.
     since, until : str, date or datetime, optional
-        Half-open window of record times, UTC; `until` is now by default. Without a window, all rows.
+        Half-open window of record times, UTC; `until` is now by default. `until` alone needs
+        `allow_partial`. Without a window, all rows.
     during : str, optional
         A date word instead, such as ``last-week``.
     allow_partial : bool, default False
@@ -68,7 +70,11 @@ def from_store(
     True
     """
     if since is None and until is not None and during is None:
-        raise UsageError("until= needs since=, because the store must cover the whole window. Pass both, or neither.")
+        if not allow_partial:
+            raise UsageError(
+                "until= needs since=, because the store must cover the whole window. Pass since=, or allow_partial=True."
+            )
+        since = START_OF_TIME
     time_window = None if (since, until, during) == (None, None, None) else window(net.now(), since, until, during)
     with net.store.one_state():
         return _read_from_store(net, table, time_window, allow_partial)

@@ -19,6 +19,7 @@ from ledgerframes.datasets.older_schemas import SchemaMapping, UnmappableError
 from ledgerframes.datasets.population import Population
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
+from ledgerframes.frames.checks import require_frames
 from ledgerframes.installation import installed_version
 from ledgerframes.settings import engine_settings
 from ledgerframes.store.location import digest_of, local_path
@@ -102,7 +103,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     >>> lf.open_frames("shared").traffic.equals(frames.traffic)
     True
     """
-    require_frames(frames)
+    require_frames(frames, "save_frames")
     target = local_path(directory, "Save the frames here, then copy them.")
     rows = {name: _read(frames, table_spec(name)) for name in frames.tables}
     rows[DROPPED_ROWS.name] = frames._filter.dropped_rows(frames._source, frames.tables)
@@ -214,12 +215,6 @@ def _facts_of(manifest: dict[str, Any]) -> dict[str, Any]:
         "failed": dict(manifest.get("failed", {})),
         "population": _population(manifest),
     }
-
-
-def require_frames(frames: object) -> None:
-    """Raise a UsageError unless an argument is Frames."""
-    if not isinstance(frames, Frames):
-        raise UsageError(f"frames= must be Frames, such as the result of lf.load_events(net, …), got {type(frames).__name__}.")
 
 
 def _earlier_files(directory: Path) -> set[str]:

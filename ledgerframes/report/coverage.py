@@ -171,17 +171,17 @@ def _data_until(frames: Frames, segments: list[Segment], latest: datetime) -> da
 
 def _require_share(subject: str, share: float, min_coverage: float, advice: str) -> None:
     if share < min_coverage:
-        required = f"min_coverage= requires {printing.share(min_coverage)}"
-        raise CoverageError(f"Only {printing.share(share)} {subject}, but {required}. {advice}, or lower min_coverage=.")
+        required = f"the {printing.share(min_coverage)} of min_coverage="
+        raise CoverageError(f"Only {printing.share(share)} {subject}, less than {required}. {advice}, or lower min_coverage=.")
 
 
 def _require_age(data_until: datetime | None, now: datetime, max_age: timedelta) -> None:
-    limit = f"{format_duration(max_age)}. Choose a later window or raise max_age=."
+    limit = f"{format_duration(max_age)} of max_age=. Choose a later window or raise max_age=."
     if data_until is None:
-        raise CoverageError(f"No data in this window, but max_age= requires data newer than {limit}")
+        raise CoverageError(f"No data in this window are newer than the {limit}")
     if now - data_until > max_age:
         end, age = f"{data_until:%Y-%m-%d %H:%M} UTC", format_duration(now - data_until)
-        raise CoverageError(f"The data end at {end} and are {age} old, but max_age= is {limit}")
+        raise CoverageError(f"The data end at {end} and are {age} old, older than the {limit}")
 
 
 def format_duration(duration: timedelta) -> str:

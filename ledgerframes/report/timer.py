@@ -58,8 +58,8 @@ class Timer:
         remaining = self.remaining_seconds()
         if remaining is not None and remaining <= 0:
             raise ReportError(
-                f"The run took longer than timeout= {format_duration(self._timeout or timedelta())}: it ended after step {name}. "
-                "What it loaded stays in the store. Raise timeout=."
+                f"The run took longer than the {format_duration(self._timeout or timedelta())} of timeout= and ended after the "
+                f"step {name}. Raise timeout=, because what it loaded stays in the store."
             )
 
     def remaining_seconds(self) -> float | None:

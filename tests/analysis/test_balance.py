@@ -72,7 +72,7 @@ def day() -> Frames:
 
 
 def test_a_transfer_by_hand(day: Frames) -> None:
-    rows = lf.economy.balance(day, [BOB, ANN], every="1h")
+    rows = lf.economy.balance(day, parties=[BOB, ANN], every="1h")
     ann, bob = (rows[rows["party"] == party].reset_index(drop=True) for party in (ANN, BOB))
     assert rows["party"].tolist()[:2] == [BOB, ANN]
     assert ann["unlocked"].tolist()[:4] == [10, 0, 6, 6]
@@ -218,7 +218,7 @@ def test_wrong_parties_and_sums(day: Frames) -> None:
     with pytest.raises(UsageError, match=r"Unknown party 'ann::1220ab'\. Choose from 'ann::1220aa'"):
         lf.economy.balance(day, "ann::1220ab")
     for bad in ([], "", [5]):
-        with pytest.raises(UsageError, match="party= must be a party or a list of parties"):
+        with pytest.raises(UsageError, match="parties= must be a party or a list of parties"):
             lf.economy.balance(day, bad)  # type: ignore[arg-type]
     told = sums(("2026-11-08T12:00", BOB, "6", "0"))
     with pytest.raises(UsageError, match="summary= must be rows of table holdings_summary, got list"):
@@ -274,7 +274,7 @@ def test_a_base_without_the_coins_is_refused(net: lf.Network, history: Frames) -
         lf.economy.balance(part, base=state)
     owner, other = lf.economy.balance(history, every=None).nlargest(2, "coins")["party"]
     own = lf.load_contracts(net, at="2026-11-08", owners=[owner])
-    with pytest.raises(CoverageError, match="Pass the party= whose coins they are"):
+    with pytest.raises(CoverageError, match="Pass the parties= whose coins they are"):
         lf.economy.balance(part, base=own)
     with pytest.raises(CoverageError, match=f"no coin of {other}"):
         lf.economy.balance(part, [owner, other], base=own)

@@ -229,7 +229,7 @@ def test_a_minimum_that_is_no_share_is_refused(value: Any, sandbox_history: lf.F
 
 def test_a_wrong_kind_of_argument_is_named(sandbox_history: lf.Frames) -> None:
     result = lf.cost.spend(sandbox_history)
-    with pytest.raises(UsageError, match=r"frames= must be Frames, such as .+, got ResultFrame"):
+    with pytest.raises(UsageError, match=r"Pass Frames to lf\.export\.write_table, such as .+, got ResultFrame"):
         lf.export.write_table(result, "traffic", "t.csv")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="columns= must be a list of column names, got 'update_id'"):
         lf.export.write_table(sandbox_history, "traffic", "t.csv", columns="update_id")

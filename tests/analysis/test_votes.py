@@ -103,7 +103,7 @@ def test_old_votes_are_stale_but_not_at_the_limit():
     assert [age.days for age in result["age"]] == [90, 31, 30, 1]
     assert set(result["coverage"]) == {0.75}
     assert lf.votes.price(votes("0.15", "0.15", ages=[30, 31]))["stale_votes"].tolist() == [1]
-    assert column(lf.votes.stale(votes("0.15", ages=[8]), days=7), "is_stale") == [True]
+    assert column(lf.votes.stale(votes("0.15", ages=[8]), stale_days=7), "is_stale") == [True]
 
 
 def test_one_vote_has_no_median_without_it():
@@ -220,17 +220,17 @@ def test_votes_have_the_columns_of_every_result():
 def test_an_age_that_is_no_number_of_days_is_refused(days):
     with pytest.raises(UsageError, match=r"^stale_days= must be a number of days from 0 to 36,500, got "):
         lf.votes.price(votes("1"), stale_days=days)
-    with pytest.raises(UsageError, match=r"^days= must be a number of days from 0 to 36,500, got "):
-        lf.votes.stale(votes("1"), days=days)
+    with pytest.raises(UsageError, match=r"^stale_days= must be a number of days from 0 to 36,500, got "):
+        lf.votes.stale(votes("1"), stale_days=days)
 
 
 def test_numbers_of_numpy_are_numbers():
     table = votes("0.15", "0.15", "0.16", "0.16", "0.30", ages=[40, 1, 1, 1, 1])
-    expected = lf.votes.stale(table, days=30, outlier=3)
+    expected = lf.votes.stale(table, stale_days=30, outlier=3)
     for days, outlier in ((np.int64(30), np.int32(3)), (np.float32(30), np.float64(3))):
-        pd.testing.assert_frame_equal(lf.votes.stale(table, days=days, outlier=outlier), expected)
+        pd.testing.assert_frame_equal(lf.votes.stale(table, stale_days=days, outlier=outlier), expected)
     with pytest.raises(UsageError, match=r"got np\.True_"):
-        lf.votes.stale(table, days=np.True_)
+        lf.votes.stale(table, stale_days=np.True_)
 
 
 @pytest.mark.parametrize("outlier", ["3", -0.1, True, float("nan"), None])

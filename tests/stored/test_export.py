@@ -424,6 +424,14 @@ def test_time_before_the_first_segment_of_the_store_is_not_covered(with_holes: l
     assert window_share(frames) == 0.5
 
 
+def test_a_window_without_a_start_has_all_rows_until_its_end(with_holes: lf.Network) -> None:
+    with pytest.raises(UsageError, match=r"until= needs since=, .*\. Pass since=, or allow_partial=True\."):
+        export.from_store(with_holes, "traffic", until="2026-11-08T18:00:00Z")
+    part = export.from_store(with_holes, "traffic", until="2026-11-08T18:00:00Z", allow_partial=True).traffic
+    whole = export.from_store(with_holes, "traffic").traffic
+    assert part["update_id"].tolist() == whole["update_id"][whole["record_time"] < "2026-11-08T18:00:00Z"].tolist()
+
+
 def test_a_state_is_not_computed_beyond_a_hole_in_one_migration(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=700, days=2, store=tmp_path)
     for since, until in (("0001-01-01", "2026-11-08"), ("2026-11-08T12:00:00Z", "2026-11-09")):

@@ -61,14 +61,14 @@ BALANCE = declare.Figure(
     has_periods=True,
     condition="with a known owner and amount",
     unit="coins of this row",
-    queries=lambda frames, party, every, base, summary: _queries(frames, party, every, base, summary),
+    queries=lambda frames, parties, every, base, summary: _queries(frames, parties, every, base, summary),
 )
 
 
 @BALANCE.register
 def balance(
     frames: Frames,
-    party: str | Sequence[str] | None = None,
+    parties: str | Sequence[str] | None = None,
     *,
     every: str | None = "1d",
     base: Snapshot | None = None,
@@ -80,7 +80,7 @@ def balance(
     ----------
     frames : Frames
         With ``tree_events``, from the time of `base`, or from the start of history.
-    party : str or sequence of str, optional
+    parties : str or sequence of str, optional
         Parties that own coin (default: all, each with a row in each period).
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
@@ -158,7 +158,7 @@ def balance(
     (True, 0)
     """
     BALANCE.check(frames)
-    coins = known_coins(frames, BALANCE.name, party, base)
+    coins = known_coins(frames, BALANCE.name, parties, base)
     sums = None if summary is None else _sums(coins, summary)
     parts = run(frames, coins.changes_query(every))
     owners = _owners(coins, parts, sums)
@@ -166,7 +166,7 @@ def balance(
     if len(periods) * len(owners) > MAX_PERIODS:
         raise UsageError(
             f"every={every!r} makes {len(periods):,} periods of {len(owners):,} parties each. "
-            "Choose a longer period, or a party=."
+            "Choose a longer period, or some parties=."
         )
     covered = periods["coverage_time"].tolist() if "coverage_time" in periods else [1.0]
     ends = zip(_ends(frames, periods), covered, strict=True)
@@ -178,9 +178,9 @@ def balance(
 
 
 def _queries(
-    frames: Frames, party: str | Sequence[str] | None, every: str | None, base: Snapshot | None, summary: pd.DataFrame | None
+    frames: Frames, parties: str | Sequence[str] | None, every: str | None, base: Snapshot | None, summary: pd.DataFrame | None
 ) -> list[Query]:
-    coins = known_coins(frames, BALANCE.name, party, base)
+    coins = known_coins(frames, BALANCE.name, parties, base)
     compared = [] if summary is None else [coins.sums_query(_sums(coins, summary))]
     return [coins.changes_query(every), *compared]
 

@@ -74,19 +74,19 @@ GROUP BY ALL"""
         return self.query("FROM coin_at_sums", COIN_AT_SUMS, sums=pa.table(columns))
 
 
-def _chosen_parties(party: str | Sequence[str] | None) -> list[str] | None:
-    if party is None:
+def _chosen_parties(parties: str | Sequence[str] | None) -> list[str] | None:
+    if parties is None:
         return None
-    parties = [party] if isinstance(party, str) or not isinstance(party, Iterable) else list(party)
-    if not parties or not all(isinstance(each, str) and each for each in parties):
-        raise UsageError(f"party= must be a party or a list of parties, got {party!r}.")
-    return list(dict.fromkeys(parties))
+    names = [parties] if isinstance(parties, str) or not isinstance(parties, Iterable) else list(parties)
+    if not names or not all(isinstance(each, str) and each for each in names):
+        raise UsageError(f"parties= must be a party or a list of parties, got {parties!r}.")
+    return list(dict.fromkeys(names))
 
 
-def known_coins(frames: Frames, name: str, party: str | Sequence[str] | None, base: Snapshot | None) -> KnownCoins:
+def known_coins(frames: Frames, name: str, parties: str | Sequence[str] | None, base: Snapshot | None) -> KnownCoins:
     """Return the coins that frames know, after checking what the frames cover."""
     require_all_updates(frames, name)
-    parties = _chosen_parties(party)
+    owners = _chosen_parties(parties)
     assert frames.window is not None
     since = HISTORY_START if base is None else snapshot_rows(base, "base", [])["snapshot_time"].iloc[0].to_pydatetime()
     end = frames.window.until
@@ -107,8 +107,8 @@ def known_coins(frames: Frames, name: str, party: str | Sequence[str] | None, ba
             missing=("rules of the network",),
         )
     if base is not None:
-        _require_coins(network, parties)
-    return KnownCoins(network, parties, since, until)
+        _require_coins(network, owners)
+    return KnownCoins(network, owners, since, until)
 
 
 def _require_coins(network: Network, parties: list[str] | None) -> None:
@@ -119,7 +119,7 @@ def _require_coins(network: Network, parties: list[str] | None) -> None:
     if DSO_RULES in network.older["template_name"].to_pylist():
         return
     if parties is None:
-        raise CoverageError("base= has only some contracts. Pass the party= whose coins they are.", missing=("other coins",))
+        raise CoverageError("base= has only some contracts. Pass the parties= whose coins they are.", missing=("other coins",))
     if others := [party for party in parties if party not in owners]:
         raise CoverageError(
             f"base= has only some contracts, and no coin of {others[0]}. Load it with owners=, or if the party had no coin then, "

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import figures as declare
-from ledgerframes.analysis.arguments import require_frames, require_one_network
+from ledgerframes.analysis.arguments import require_one_network
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.finding_names import BALANCE, NOT_FINAL, NOT_IN_STORE, ONE_COST, REWARDS
 from ledgerframes.analysis.findings._looks import compare
@@ -25,6 +25,7 @@ from ledgerframes.analysis.requests import require_rejections, require_same_requ
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.checks import require_frames
 from ledgerframes.statistics.comparisons import holm_by_group
 from ledgerframes.statistics.usual_ranges import MIN_WEEKS
 from ledgerframes.values import decimals

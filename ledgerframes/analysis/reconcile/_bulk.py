@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis.arguments import require_frames, require_one_network
+from ledgerframes.analysis.arguments import require_one_network
 from ledgerframes.analysis.coverage import incomplete_windows
 from ledgerframes.analysis.economy.periods import period_of
 from ledgerframes.analysis.groups import Groups, Integers, cross, ratio
@@ -24,6 +24,7 @@ from ledgerframes.engine.differences import COMPARED_UPDATES, DIFFERENT, EQUAL, 
 from ledgerframes.engine.query import other_sources
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.checks import require_frames
 
 OUTCOMES = ("only listing", "only bulk", "payload differs", "equal value", "equal")  # from worst to best
 KINDS = ("transaction", "reassignment", "import")

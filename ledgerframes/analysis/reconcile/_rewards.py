@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis.arguments import Snapshot, is_choice, require_frames
+from ledgerframes.analysis.arguments import Snapshot, is_choice
 from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
 from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.analysis.reconcile._reward_links import LINKS, STATUSES, UNKNOWN, Link, Proof
@@ -20,6 +20,7 @@ from ledgerframes.analysis.reconcile._reward_tree import RewardProof
 from ledgerframes.analysis.reconcile._reward_weights import WeightCheck, check_weights
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.checks import require_frames
 from ledgerframes.values.checks import require_integer
 
 KINDS = (APP, VALIDATOR)

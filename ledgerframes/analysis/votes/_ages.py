@@ -13,7 +13,7 @@ import pandas as pd
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis.groups import is_true
-from ledgerframes.analysis.votes._observations import DAY, UNIT, median_deviation, median_price, newest_votes, require_days
+from ledgerframes.analysis.votes._observations import DAY, UNIT, median_deviation, median_price, newest_votes, require_stale_days
 from ledgerframes.errors import UsageError
 from ledgerframes.values.checks import is_number
 from ledgerframes.values.decimals import EXACT
@@ -31,7 +31,7 @@ STALE = declare.Figure(
         declare.amount("price", "Price of the vote. Missing for an abstention.", UNIT, "Price"),
         declare.time("last_updated_at", "Time of the vote. Missing if it is unknown."),
         declare.duration("age", "Time since the vote. Missing if its time is unknown.", "Age of the vote"),
-        declare.flag("is_stale", "Whether the vote is older than days=. Missing for an abstention, or without an age."),
+        declare.flag("is_stale", "Whether the vote is older than stale_days=. Missing for an abstention, or without an age."),
         declare.amount("deviation", "Price minus the median. Missing for an abstention.", UNIT, "Deviation from the median"),
         declare.rate("score", "Deviation over 1.4826 median absolute deviations. Missing if these are 0, or for an abstention."),
         declare.flag(
@@ -48,14 +48,14 @@ DEVIATIONS_PER_MAD = 1.4826
 
 
 @STALE.register
-def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> pd.DataFrame:
+def stale(votes: pd.DataFrame, *, stale_days: float = 30.0, outlier: float = 3.0) -> pd.DataFrame:
     """Return age and deviation of each vote at each observation.
 
     Parameters
     ----------
     votes : DataFrame
         From :func:`ledgerframes.load_price_votes`, of one network.
-    days : float, optional
+    stale_days : float, optional
         Age in days above which a vote counts as stale (default: 30).
     outlier : float, optional
         Score above which a vote counts as an outlier (default: 3). If most votes have one price, any other price is one.
@@ -72,7 +72,7 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
         - ``price`` (decimal128(38, 10)[pyarrow], USD per coin): Price of the vote. Missing for an abstention.
         - ``last_updated_at`` (datetime64[us, UTC]): Time of the vote. Missing if it is unknown.
         - ``age`` (timedelta64[us], microseconds): Time since the vote. Missing if its time is unknown.
-        - ``is_stale`` (boolean): Whether the vote is older than days=. Missing for an abstention, or without an age.
+        - ``is_stale`` (boolean): Whether the vote is older than stale_days=. Missing for an abstention, or without an age.
         - ``deviation`` (decimal128(38, 10)[pyarrow], USD per coin): Price minus the median. Missing for an abstention.
         - ``score`` (float64): Deviation over 1.4826 median absolute deviations. Missing if these are 0, or for an abstention.
         - ``is_outlier`` (boolean): Whether the score is beyond outlier=, or most votes have another price. Missing for
@@ -85,7 +85,7 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
     Raises
     ------
     UsageError
-        If `votes` is not a table of price votes, or has votes of two networks, or `days` or `outlier` is not such a number.
+        If `votes` is not a table of price votes, or has votes of two networks, or `stale_days` or `outlier` is not such a number.
 
     Notes
     -----
@@ -103,7 +103,7 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
     >>> bool((ages["age"].diff().dropna() <= pd.Timedelta(0)).all())
     True
     """
-    require_days("days", days)
+    require_stale_days(stale_days)
     if not is_number(outlier, 0, math.inf):
         raise UsageError(f"outlier= must be a number of at least 0, got {outlier!r}.")
     votes = newest_votes(votes, "stale")
@@ -114,7 +114,7 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
     values: dict[str, Any] = {
         **votes[["observed_at", "sv", "price", "last_updated_at"]],
         "age": age,
-        "is_stale": (age > days * DAY).astype("boolean").where(has_price & age.notna()),
+        "is_stale": (age > stale_days * DAY).astype("boolean").where(has_price & age.notna()),
         **{name: amounts(rows[name]) for name in ("deviation", "median_without")},
         "score": np.array(rows["score"], dtype="float64"),
         "is_outlier": pd.array(rows["is_outlier"], dtype="boolean"),

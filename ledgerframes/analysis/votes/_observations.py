@@ -19,10 +19,10 @@ DAY = pd.Timedelta(days=1)
 MAX_DAYS = 36_500
 
 
-def require_days(name: str, value: object) -> None:
-    """Raise a UsageError unless an argument is an age in days."""
+def require_stale_days(value: object) -> None:
+    """Raise a UsageError unless `stale_days` is an age in days."""
     if not is_number(value, 0, MAX_DAYS):
-        raise UsageError(f"{name}= must be a number of days from 0 to {MAX_DAYS:,}, got {value!r}.")
+        raise UsageError(f"stale_days= must be a number of days from 0 to {MAX_DAYS:,}, got {value!r}.")
 
 
 def newest_votes(votes: object, name: str) -> pd.DataFrame:

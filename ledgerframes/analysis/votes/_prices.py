@@ -11,7 +11,7 @@ from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
 from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
 from ledgerframes.analysis.groups import from_microseconds, microseconds
-from ledgerframes.analysis.votes._observations import DAY, UNIT, median_deviation, median_price, newest_votes, require_days
+from ledgerframes.analysis.votes._observations import DAY, UNIT, median_deviation, median_price, newest_votes, require_stale_days
 from ledgerframes.engine import Query
 from ledgerframes.engine.nodes import exercises
 from ledgerframes.frames import Frames
@@ -125,7 +125,7 @@ def price(
     >>> bool((summary["lowest"] <= summary["median"]).all())
     True
     """
-    require_days("stale_days", stale_days)
+    require_stale_days(stale_days)
     traffic_price = require_price(traffic_price, TrafficPrice, "traffic_price")
     votes, network = newest_votes(votes, "price"), None
     if frames is not None:
