@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import is_unknown_route, service_error
+from ledgerframes.api.status_errors import is_unknown_id
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.versions import service_info
 from ledgerframes.errors import NotFoundError, TransportError, WrongUrlError
@@ -45,9 +44,8 @@ def _is_base(transport: Transport, url: str, api: Api, path: str) -> bool:
         return True
     try:
         response = transport.status(url, path)
-        is_base = response.status != 404 or (
-            bool(service_info(transport, url, api)) and not _is_other_api(transport, url, api, response)
-        )
+        # An API that answers is there: a wallet returns 404 to a user without one (docs/facts.md#transfer-offers).
+        is_base = response.status != 404 or is_unknown_id(transport.error_factory(response)) or _is_known(transport, url, api)
     except TransportError:
         return True  # for all that is known
     if is_base:
@@ -55,9 +53,6 @@ def _is_base(transport: Transport, url: str, api: Api, path: str) -> bool:
     return is_base
 
 
-def _is_other_api(transport: Transport, url: str, api: Api, response: Response) -> bool:
-    """Return whether a host with a version serves the other of the two APIs that have one.
-
-    `response` is its 404 for the path of this API. From a wallet, a 404 can also mean that the user has no wallet.
-    """
-    return is_unknown_route(service_error(response)) if api == "wallet" else transport.status(url, WALLET_PATH).status != 404
+def _is_known(transport: Transport, url: str, api: Api) -> bool:
+    """Return whether a host has a version, and is not a wallet, which has one, too."""
+    return api != "wallet" and bool(service_info(transport, url, api)) and transport.status(url, WALLET_PATH).status == 404

@@ -13,7 +13,7 @@ from ledgerframes.api.history_reference import ReferenceClient
 from ledgerframes.api.history_snapshots import SnapshotClient
 from ledgerframes.api.operation import HealthClient, Operation, Request, members, operation
 from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import is_unknown_route
+from ledgerframes.api.status_errors import is_unknown_id
 from ledgerframes.api.transport import Transport
 from ledgerframes.api.unsupported import unsupported_error
 from ledgerframes.datasets.decode import decode
@@ -72,7 +72,7 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         except WrongUrlError:
             raise
         except NotFoundError as error:
-            if not (operation.since or operation.until) or not is_unknown_route(error):
+            if not (operation.since or operation.until) or is_unknown_id(error):
                 raise
             raise unsupported_error(self.api, operation, self._version_of_host(error.host), error) from error
 

@@ -150,6 +150,7 @@ def ledger_error_factory(token: TokenSource) -> ErrorFactory:
         if response.status == 400 and isinstance(content, str) and not content.lstrip().startswith("<"):  # no page of a proxy
             return _text_error(response)
         error = service_error(response)
+        error.is_from_api = False
         if token_problem:
             error.args = (f"{response.host} returned {response.status} for {response.endpoint}. {token_problem}",)
         return error
@@ -206,6 +207,7 @@ def _ledger_error(content: dict[str, Any], response: Response, token_problem: st
     step = token_problem or (NOT_IMPLEMENTED if status == 501 else _next_step(kind, context))
     message = f"{host} returned {status} for {endpoint}: {', '.join(reasons)}. {step}"
     error = kind.error(message, endpoint=endpoint, host=host, status=status, detail=cause)
+    error.is_from_api = True
     error.code, error.category, error.grpc_code_value, error.context = code, category, grpc, context
     error.cause = " ".join(str(content.get("cause") or "").split())
     if isinstance(error, PrunedOffsetError) and (earliest := context.get("earliest_offset", "")).isdecimal():
@@ -240,7 +242,7 @@ def _text_error(response: Response) -> BadRequestError:
     reason = f": {detail[:500]}" if detail else ""
     message = f"{host} returned 400 for {endpoint}{reason}. Check the arguments of the call and the members of the body."
     error = BadRequestError(message, endpoint=endpoint, host=host, status=400, detail=detail)
-    error.cause = " ".join(response.text.split())
+    error.is_from_api, error.cause = True, " ".join(response.text.split())
     return error
 
 

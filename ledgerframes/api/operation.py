@@ -43,7 +43,7 @@ from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.extra_members import add_extra_members
 from ledgerframes.api.names import Api
 from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import is_unknown_route
+from ledgerframes.api.status_errors import is_unknown_id
 from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.structs import Wire
@@ -282,8 +282,8 @@ class Client:
                 varies_by_host=operation.varies_by_host,
             )
         except NotFoundError as error:
-            # Operations with an effect send only their request, and an unknown id does not mean a wrong URL.
-            may_be_wrong = operation.read_only and (not operation.path_names or is_unknown_route(error))
+            # Operations with an effect send only their request, and an API that answers has the right URL.
+            may_be_wrong = operation.read_only and not is_unknown_id(error)
             if may_be_wrong and (wrong := wrong_url_error(self.transport, self.api, self.common_path, error)):
                 raise wrong from error
             raise

@@ -21,6 +21,15 @@ JSON_STARTS = b'{["-0123456789tfn'
 MAX_ERROR_BYTES = 10_000  # of a body that is only an error
 
 
+class _ErrorBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of an error of the history and wallet APIs.
+
+    Those of proxies have other members.
+    """
+
+    error: str
+
+
 @dataclass(frozen=True)
 class Response:
     """A response, with a good or a bad status."""
@@ -35,6 +44,18 @@ class Response:
     def text(self) -> str:
         """The body as text, for errors."""
         return self.body.decode("utf-8", "replace")
+
+    @property
+    def is_api_error(self) -> bool:
+        """Whether the body is an error as the history and wallet APIs return it.
+
+        See docs/facts.md#history-errors.
+        """
+        try:
+            msgspec.json.decode(self.body, type=_ErrorBody)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return False
+        return True
 
     def decode(self, kind: type[T]) -> T:
         """Return the body as a struct, or raise DecodeError."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from ledgerframes.api.response import Response
@@ -20,6 +21,8 @@ from ledgerframes.errors import (
     ServiceError,
     ServiceUnavailableError,
 )
+
+T = TypeVar("T")
 
 WEB_PAGE = "a web page instead of JSON"  # from a proxy, not from the API
 UNKNOWN_ROUTE = "The requested resource could not be found"  # as the servers of the APIs say it
@@ -70,6 +73,8 @@ def service_error(response: Response) -> ServiceError:
     error = kind(message, endpoint=endpoint, host=host, status=status, detail=detail)
     error.retry_after = retry_after(response.headers)
     error.retryable = kind.retryable and status not in PERMANENT
+    # A body that the API cannot read is refused as text (docs/facts.md#history-errors).
+    error.is_from_api = response.is_api_error or (status == 400 and detail not in ("", WEB_PAGE))
     return error
 
 
@@ -90,17 +95,22 @@ def _redirect_error(response: Response) -> ServiceError:
     return ServiceError(f"{message}.", endpoint=endpoint, host=host, status=status, detail=detail)
 
 
-def is_unknown_route(error: ServiceError) -> bool:
-    """Return whether a 404 comes from a server without the route.
-
-    An API that has the route says which object it does not know.
-    """
-    return UNKNOWN_ROUTE in error.detail or error.detail in ("", WEB_PAGE)
-
-
 def is_unknown_id(error: Exception) -> bool:
-    """Return whether a host has the operation and does not know the id."""
-    return isinstance(error, NotFoundError) and not is_unknown_route(error)
+    """Return whether the API itself says that it does not have the object.
+
+    Any other 404 is that of an unknown route, of a proxy, or of a host that does not serve the API.
+    """
+    return isinstance(error, NotFoundError) and error.is_from_api
+
+
+def fetch_if_known(call: Callable[[], T]) -> T | None:
+    """Return what a function fetches, or None if the API itself says that it does not have it."""
+    try:
+        return call()
+    except NotFoundError as error:
+        if is_unknown_id(error):
+            return None
+        raise
 
 
 def is_absent_operation(error: Exception) -> bool:

@@ -84,7 +84,7 @@ class Transport:
         self.urls = urls
         self.limits = limits
         self._token = token
-        self._error_factory = error_factory
+        self.error_factory = error_factory
         self._rates = rates or HostRates()
         self.waits = waits or Waits()
         self._slots = threading.BoundedSemaphore(limits.max_concurrency)
@@ -134,7 +134,7 @@ class Transport:
         def send(url: str) -> Response:
             response = self._send_once(url, method, path, options)
             if response.status // 100 != 2:
-                raise self._error_factory(response)
+                raise self.error_factory(response)
             response = replace(response, endpoint=endpoint or response.endpoint)
             if is_json:
                 response.require_api()
@@ -156,7 +156,7 @@ class Transport:
         """
         with self._open(url, "GET", path, headers=headers) as (response, response_limits):
             if not response.is_success:
-                raise self._error_factory(self._read(response, f"GET {path}", url, response_limits))
+                raise self.error_factory(self._read(response, f"GET {path}", url, response_limits))
             with enforce(limits):
                 yield response
 

@@ -71,6 +71,9 @@ class ServiceError(LedgerframesError):
         Seconds to wait before the next attempt, if the service sets them.
     retryable : bool
         Whether the same request may succeed a little later.
+    is_from_api : bool
+        Whether the API itself returned the error, in the form of its errors. Any other may be that of a proxy, or of a host
+        that is gone, and says nothing about an id or about the effect of the request (docs/facts.md#history-errors).
     code, category, cause : str, int, str
         The ledger's code, category (1 to 14) and text of the error; ``NA`` and -1 if the ledger hides them.
     grpc_code_value, context, resources, retry_info
@@ -83,6 +86,7 @@ class ServiceError(LedgerframesError):
 
     retry_after: float | None = None
     retryable: bool = False
+    is_from_api: bool = False
     code: str = ""
     category: int = -1
     cause: str = ""

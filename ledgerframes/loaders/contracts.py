@@ -6,18 +6,19 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.api.history_snapshots import parse_record_time
 from ledgerframes.api.paging import HostChangedError
-from ledgerframes.api.status_errors import is_unknown_route
+from ledgerframes.api.status_errors import fetch_if_known
 from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.datasets.bulk.wire import ActiveContract
 from ledgerframes.datasets.registry import CONTRACTS
-from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, UsageError
+from ledgerframes.errors import CoverageError, DecodeError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.additions import Additions
@@ -157,11 +158,9 @@ def find_snapshot(net: Network, time: datetime) -> Snapshot:
     for migration in reversed(migrations):
         if migration.first > microseconds(time):
             continue
-        try:
-            text = net.history.snapshot_time(min(time, net.now()) + MICROSECOND, migration.migration_id)
-        except NotFoundError as error:
-            if is_unknown_route(error):
-                raise
+        before = min(time, net.now()) + MICROSECOND
+        text = fetch_if_known(partial(net.history.snapshot_time, before, migration.migration_id))
+        if text is None:
             continue
         snapshot = Snapshot(migration.migration_id, parse_record_time(text))
         if snapshot.time > time:

@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from ledgerframes.api.history import History
 from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import is_unknown_route
+from ledgerframes.api.status_errors import fetch_if_known
 from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import REJECTED, Event, header_of
 from ledgerframes.datasets.registry import EVENTS_BY_ID
-from ledgerframes.errors import DecodeError, NotFoundError, ServiceError, TransportError, UsageError, WrongUrlError
+from ledgerframes.errors import DecodeError, ServiceError, TransportError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.frames.committed_ids import committed_ids
 from ledgerframes.loaders.bad_items import BadItem, OnBadItem, find_errors, settle
@@ -206,14 +206,7 @@ def _decode_event(response: Response, update_id: str) -> Event:
 
 def _fetch_event(history: History, update_id: str) -> Response | None:
     """Return the response with an event, or None if the service does not know the id."""
-    try:
-        return history.event_response(update_id)
-    except WrongUrlError:
-        raise
-    except NotFoundError as error:
-        if is_unknown_route(error):
-            raise
-        return None
+    return fetch_if_known(lambda: history.event_response(update_id))
 
 
 def _batches(responses: Sequence[tuple[str, Response]], id_source: str, finality: Finality) -> list[Batch]:

@@ -10,12 +10,12 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.api.paging import PageChain, expect_same_host, require_same_host
-from ledgerframes.api.status_errors import is_unknown_route
+from ledgerframes.api.status_errors import fetch_if_known
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.reference.wire import Contract, ValidatorFaucets
 from ledgerframes.datasets.registry import FAUCETS, LICENSES, SYNCHRONIZER, TRAFFIC
-from ledgerframes.errors import NotFoundError, UsageError
+from ledgerframes.errors import UsageError
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.reference import ObservationLoad
 from ledgerframes.network import Network
@@ -233,12 +233,7 @@ def _observe_synchronizer(net: Network, now: datetime) -> pa.Table:
 
 def _serial(net: Network) -> int | None:
     """Return the serial of the synchronizer, or None if the node's participant reports none."""
-    try:
-        return net.history.synchronizer_serial()
-    except NotFoundError as error:
-        if is_unknown_route(error):
-            raise
-        return None
+    return fetch_if_known(net.history.synchronizer_serial)
 
 
 def _licenses(net: Network) -> list[Contract]:

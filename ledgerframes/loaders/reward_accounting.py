@@ -11,11 +11,12 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.api.history_reference import REWARDS
+from ledgerframes.api.status_errors import fetch_if_known
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.reference.wire import RewardAccounting, RewardBatch
 from ledgerframes.datasets.registry import REWARD_ACCOUNTING
-from ledgerframes.errors import DecodeError, NotFoundError, UsageError
+from ledgerframes.errors import DecodeError, UsageError
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.reference import ObservationLoad
 from ledgerframes.network import Network
@@ -122,9 +123,7 @@ def _batches(net: Network, number: int, root: str) -> dict[str, RewardBatch | No
 
 
 def _batch(net: Network, number: int, digest: str) -> RewardBatch | None:
-    try:
-        batch = net.history.reward_batch(number, digest)
-    except NotFoundError:
-        return None
-    net.history.note_around(BATCH_ROUTE, unknown_members(batch))
+    batch = fetch_if_known(lambda: net.history.reward_batch(number, digest))
+    if batch:
+        net.history.note_around(BATCH_ROUTE, unknown_members(batch))
     return batch

@@ -7,11 +7,13 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 
+from ledgerframes.api.status_errors import fetch_if_known
 from ledgerframes.api.tokens import token_subject
 from ledgerframes.api.transport import Transport
 from ledgerframes.api.wallet import Wallet
-from ledgerframes.errors import NotFoundError, OfferUnresolvedError, UsageError, WrongUrlError
+from ledgerframes.errors import OfferUnresolvedError, UsageError
 from ledgerframes.wallet.journal import Journal, TransferOffer
 from ledgerframes.wallet.submission import Submission
 from ledgerframes.wallet.terms import parse_terms, require_future, require_tracking_id
@@ -160,11 +162,11 @@ class OffersWallet(Wallet):
         for offer in self._own():
             if not offer.finished and offer.attempt_count:
                 try:
-                    Submission(self, self.journal, self._clock, offer).record(self.offer_status(offer.tracking_id))
-                except WrongUrlError:
-                    raise
-                except NotFoundError:
-                    self.journal.record_absence(offer.tracking_id, self._clock())
+                    status = fetch_if_known(partial(self.offer_status, offer.tracking_id))
+                    if status is None:
+                        self.journal.record_absence(offer.tracking_id, self._clock())
+                    else:
+                        Submission(self, self.journal, self._clock, offer).record(status)
                 except OfferUnresolvedError as error:  # the status may be that of another call's offer
                     logger.warning("offer_unresolved tracking_id=%s outcome=%s", offer.tracking_id, error.outcome)
         return self.journal.offers()

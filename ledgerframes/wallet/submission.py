@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime, timedelta
 
 from ledgerframes.api.host_rates import is_retryable, retry
-from ledgerframes.api.status_errors import PERMANENT
+from ledgerframes.api.status_errors import PERMANENT, fetch_if_known
 from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets.offers.wire import OfferPayload, OfferStatus
 from ledgerframes.errors import (
@@ -156,12 +155,11 @@ class Submission:
     def _find_despite(self, refusal: ServiceError) -> TransferOffer | None:
         """Return the offer if it exists although its request was refused.
 
-        None if the wallet does not have it. If the wallet does not respond, the outcome is unknown, and the refusal is raised.
+        None if the wallet itself says that it does not have it. If its status cannot be fetched, the outcome is unknown, and
+        the refusal is raised.
         """
         try:
-            return self._fetch_offer()
-        except NotFoundError:
-            return None
+            return fetch_if_known(self._fetch_offer)
         except FAILURES:
             self._record_unknown_outcome(refusal)
             raise refusal from None
@@ -234,15 +232,15 @@ class Submission:
     def _check_expiry(self) -> TransferOffer | None:
         """Return an expired offer that exists, or None if the offer has not expired.
 
-        Any other offer raises OfferUnresolvedError, and lapses only when it cannot appear any more.
+        Any other offer raises OfferUnresolvedError, and lapses only when it cannot appear any more. An offer whose status cannot
+        be fetched raises the error of that request.
         """
         offer = self._journal.get(self._tracking_id)
         now = self._clock()
         if now < offer.expires_at:
             return None
-        if offer.attempt_count:
-            with suppress(NotFoundError):  # the wallet does not have the offer
-                return self._fetch_offer()
+        if offer.attempt_count and (existing := fetch_if_known(self._fetch_offer)):
+            return existing
         # A busy wallet may be making the offer, for a request of another store.
         may_appear = offer.open_attempts or offer.last_failure == BUSY
         has_lapsed = not may_appear or now >= offer.expires_at + EXPIRY_GRACE

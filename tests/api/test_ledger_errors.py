@@ -87,6 +87,7 @@ def test_each_known_refusal_has_the_class_of_its_status(
     assert isinstance(error, GENERAL[status])
     assert (error.code, error.category, error.trace_id) == (content["code"], content["errorCategory"], content["traceId"])
     assert error.cause == content["cause"]
+    assert error.is_from_api
     assert error.context == content["context"]
     assert error.correlation_id is None
     assert error.resources == tuple(tuple(pair) for pair in content["resources"])
@@ -242,6 +243,7 @@ def test_what_stands_before_the_participant_answers_as_any_service(status: int, 
     error = refused(status, text)
     assert type(error) is kind
     assert (error.code, error.category, error.cause, error.context, error.definite_answer) == ("", -1, "", {}, None)
+    assert not error.is_from_api
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,20 @@ def served(tmp_path: Path, answer: httpx.Response) -> lf.Network:
     )
 
 
-@pytest.mark.parametrize("body", ["The requested resource could not be found.", "<html>no such page</html>", ""])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "The requested resource could not be found.",
+        "<html>no such page</html>",
+        "",
+        "404 page not found",
+        '{"message": "no Route matched with those values"}',
+        '{"status": 404, "error": "Not Found"}',
+        '{"error": {"code": 404}}',
+        '{"error": null}',
+        '["error"]',
+    ],
+)
 def test_a_service_without_the_operation_is_not_a_service_without_the_id(tmp_path: Path, body: str) -> None:
     net = served(tmp_path, httpx.Response(404, text=body))
     with pytest.raises(UsageError, match=r"http://one\.invalid is not the base URL of a history API"):

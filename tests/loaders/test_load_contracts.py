@@ -14,7 +14,7 @@ import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.registry import CONTRACTS
-from ledgerframes.errors import CoverageError, DecodeError, UsageError
+from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, UsageError
 from ledgerframes.sandbox import Sandbox
 
 WORLD: dict[str, Any] = {"events": 600, "days": 1}
@@ -212,6 +212,28 @@ def test_new_members_are_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
     rows = lf.load_contracts(serving(tmp_path, {**CONTRACT, "weight": 3}, more="yes"))
     assert rows["extra"].tolist() == ['{"weight":3}']
     assert "active_contracts.weight" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (httpx.Response(404, json={"error": "No snapshot"}), CoverageError),
+        (httpx.Response(404, text="404 page not found"), NotFoundError),
+    ],
+)
+def test_only_the_service_itself_knows_that_there_is_no_snapshot(
+    tmp_path: Path, answer: httpx.Response, kind: type[Exception]
+) -> None:
+    box = Sandbox(**WORLD)
+    inner = in_process(box.app)
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        return answer if request.url.path.endswith("/snapshot-timestamp") else inner.handle_request(request)
+
+    transport = httpx.MockTransport(handler)
+    net = lf.connect("sandbox", history_url=box.history_url, transport=transport, store=tmp_path, requests_per_second=0)
+    with pytest.raises(kind):
+        lf.load_contracts(net, at="2026-11-09")
 
 
 def test_a_snapshot_after_the_time_is_refused(tmp_path: Path) -> None:

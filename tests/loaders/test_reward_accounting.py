@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pandas as pd
 import pytest
@@ -98,6 +99,13 @@ def test_malformed_answers_are_refused_and_not_stored(tmp_path: Path, path: str,
 def test_a_service_without_these_operations_says_so(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         load(tmp_path, {}, [9])
+
+
+def test_a_batch_that_a_proxy_does_not_find_is_not_one_that_the_node_does_not_have(tmp_path: Path) -> None:
+    net = answering(tmp_path, {**GOOD, f"{REWARDS}/7/batches/cc": httpx.Response(404, text="404 page not found")})
+    with pytest.raises(NotFoundError, match="404 page not found"):
+        lf.load_reward_accounting(net, rounds=[7])
+    assert lf.load_reward_accounting(net, refresh=False).empty
 
 
 def test_batches_in_a_circle_end(tmp_path: Path) -> None:

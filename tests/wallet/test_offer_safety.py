@@ -58,6 +58,22 @@ def test_what_has_expired_is_never_sent(
     assert (caught.value.outcome, wallet.journal.get("t-1").status, len(service.posts)) == (outcome, left, posts)
 
 
+def test_an_offer_does_not_lapse_by_the_404_of_a_proxy(service: WalletService, tmp_path: Path) -> None:
+    unresolved(service, tmp_path, "drop before")
+    wallet = offers_wallet(service, tmp_path, NOW + timedelta(days=2))
+    before = wallet.journal.get("t-1")
+    for _ in range(2):
+        service.status_plan = ["gone"] * 8
+        with pytest.raises(OfferUnresolvedError, match="outcome of offer t-1 is unknown") as caught:
+            wallet.resume("t-1")
+        assert caught.value.outcome == "unknown"
+        assert wallet.journal.get("t-1") == before
+    service.status_plan.clear()
+    with pytest.raises(OfferUnresolvedError, match="new tracking_id=") as caught:
+        wallet.resume("t-1")
+    assert caught.value.outcome == "lapsed"
+
+
 def test_what_has_expired_may_still_turn_out_to_exist(service: WalletService, tmp_path: Path) -> None:
     service.status_plan = ["404"] * 99
     unresolved(service, tmp_path, "drop after")

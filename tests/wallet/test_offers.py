@@ -16,6 +16,7 @@ import ledgerframes as lf
 from ledgerframes.errors import (
     AuthenticationError,
     BadRequestError,
+    NotFoundError,
     OfferUnresolvedError,
     UsageError,
 )
@@ -252,15 +253,31 @@ def test_a_refusal_after_the_effect_is_seen_through(net: lf.Network, service: Wa
     assert (service.count("t-1"), len(service.posts)) == (1, 1)
 
 
-@pytest.mark.parametrize("fault", ["400 after", "403 after", "404 after", "400 before"])
-def test_a_refusal_that_cannot_be_checked_is_unknown(net: lf.Network, service: WalletService, fault: str) -> None:
-    service.post_plan, service.status_plan = [fault], ["500"] * 4
+@pytest.mark.parametrize("status_fault", ["500", "gone"])
+@pytest.mark.parametrize("fault", ["400 after", "403 after", "404 after", "gone after", "400 before", "gone before"])
+def test_a_refusal_that_cannot_be_checked_is_unknown(
+    net: lf.Network, service: WalletService, fault: str, status_fault: str
+) -> None:
+    service.post_plan, service.status_plan = [fault], [status_fault] * 4
     with pytest.raises(OfferUnresolvedError, match="outcome of offer t-1 is unknown") as caught:
         net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
     assert caught.value.outcome == "unknown"
-    assert net.wallet.journal.get("t-1").status == "pending"
+    left = net.wallet.journal.get("t-1")
+    assert (left.status, left.open_attempts) == ("pending", 1)
     assert net.wallet.resume("t-1").status == "created"
     assert service.count("t-1") == 1
+
+
+def test_a_404_that_is_not_the_wallets_own_says_nothing_about_an_offer(net: lf.Network, service: WalletService) -> None:
+    service.post_plan = ["401 before"]
+    with pytest.raises(OfferUnresolvedError):
+        net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    before, service.status_plan = net.wallet.journal.offers(), ["gone"]
+    with pytest.raises(NotFoundError, match="404 page not found"):
+        net.wallet.refresh()
+    assert net.wallet.journal.offers() == before
+    (after,) = net.wallet.refresh()  # the wallet itself does not have it
+    assert after.last_checked_at is not None
 
 
 @pytest.mark.parametrize(

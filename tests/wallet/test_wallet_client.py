@@ -50,9 +50,10 @@ def test_a_wrong_base_url_says_nothing_about_an_offer(connect: Connect) -> None:
         return httpx.Response(404, text="The requested resource could not be found.")
 
     wallet = connect(transport=httpx.MockTransport(handler), retries=0).wallet
-    with pytest.raises(OfferUnresolvedError, match="was not made"):
+    with pytest.raises(OfferUnresolvedError, match=r"outcome of offer .* is unknown"):
         wallet.offer_transfer(**OFFER)
     (before,) = wallet.journal.offers()
+    assert (before.status, before.open_attempts) == ("pending", 1)
     with pytest.raises(WrongUrlError, match="is not the base URL of a wallet API"):
         wallet.refresh()
     assert wallet.journal.offers() == [before]

@@ -67,7 +67,7 @@ POST_FAULTS = (
     "later",  # taken in, answer lost; it takes effect some requests later
     "never",  # taken in, answer lost; it fails in the end
 )
-STATUS_FAULTS = ("ok", "404", "500", "429", "drop", "timeout", "garbage")
+STATUS_FAULTS = ("ok", "404", "gone", "500", "429", "drop", "timeout", "garbage")
 
 
 class DropError(Exception):
@@ -247,6 +247,8 @@ def fail(fault: str) -> Reply:
         raise LateError
     if fault == "garbage":
         return 200, b'{"offer_contract'
+    if fault == "gone":  # a proxy that does not reach the wallet
+        return 404, b"404 page not found"
     return int(fault), (b"<html>gateway</html>" if fault == "503" else {"error": "told to fail"})
 
 
