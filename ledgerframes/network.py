@@ -17,6 +17,7 @@ from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.ledger_errors import ledger_error_factory
 from ledgerframes.api.names import Api
 from ledgerframes.api.operation import Client
+from ledgerframes.api.status_errors import HISTORY_STEPS, WALLET_STEPS, error_factory
 from ledgerframes.api.tokens import token_source, warn_of_exposure
 from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.versions import PATHS, met_version
@@ -118,7 +119,8 @@ class Network:
     @functools.cached_property
     def history(self) -> History:
         """Client of the history API, with a method per operation."""
-        return self._noting(History(self._open(self._urls("history_url")), self.settings.vocabulary))
+        transport = self._open(self._urls("history_url"), error_factory=error_factory(HISTORY_STEPS))
+        return self._noting(History(transport, self.settings.vocabulary))
 
     @functools.cached_property
     def ledger(self) -> Ledger:
@@ -137,7 +139,8 @@ class Network:
                 "Set token, token_file or token_env in ledgerframes.toml, or LEDGERFRAMES_TOKEN."
             )
         token = token_source(settings)
-        return self._noting(OffersWallet(self._open(urls, token=token), Journal(self.local_dir), self.now, token))
+        transport = self._open(urls, token=token, error_factory=error_factory(WALLET_STEPS, token))
+        return self._noting(OffersWallet(transport, Journal(self.local_dir), self.now, token))
 
     def _noting(self, client: C) -> C:
         """Return a client that keeps unknown members where those of all clients are."""

@@ -9,13 +9,11 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import NOT_IMPLEMENTED, PERMANENT, retry_after, service_error
-from ledgerframes.api.tokens import TokenSource, token_expiry
-from ledgerframes.api.transport import ErrorFactory
+from ledgerframes.api.status_errors import NOT_IMPLEMENTED, PERMANENT, ErrorFactory, error_factory, retry_after
+from ledgerframes.api.tokens import TokenSource, token_problem
 from ledgerframes.errors import (
     AuthenticationError,
     BadRequestError,
@@ -28,7 +26,6 @@ from ledgerframes.errors import (
     PrunedOffsetError,
     ServiceError,
     ServiceUnavailableError,
-    UsageError,
 )
 
 __all__ = ["has_too_many_elements", "is_invalid_page_token", "is_invalid_request", "ledger_error_factory"]
@@ -138,21 +135,19 @@ def ledger_error_factory(token: TokenSource) -> ErrorFactory:
 
     Errors of the participant itself have its code, or the text of a 400. A proxy's have neither.
     """
+    of_any_service = error_factory({}, token)
 
     def make(response: Response) -> ServiceError:
-        token_problem = _token_problem(token) if response.status == 401 else ""
         try:
             content = json.loads(response.text)
         except (ValueError, RecursionError):
             content = response.text
         if isinstance(content, dict) and isinstance(content.get("code"), str):
-            return _ledger_error(content, response, token_problem)
+            return _ledger_error(content, response, token_problem(token) if response.status == 401 else "")
         if response.status == 400 and isinstance(content, str) and not content.lstrip().startswith("<"):  # no page of a proxy
             return _text_error(response)
-        error = service_error(response)
+        error = of_any_service(response)
         error.is_from_api = False
-        if token_problem:
-            error.args = (f"{response.host} returned {response.status} for {response.endpoint}. {token_problem}",)
         return error
 
     return make
@@ -190,7 +185,7 @@ def _kind(code: str, category: int, grpc: int | None, status: int) -> Kind:
     return BY_STATUS.get(status, INTERNAL if status >= 500 else INVALID_REQUEST)
 
 
-def _ledger_error(content: dict[str, Any], response: Response, token_problem: str) -> ServiceError:
+def _ledger_error(content: dict[str, Any], response: Response, token_step: str) -> ServiceError:
     host, status, endpoint = response.host, response.status, response.endpoint
     code, cause = content["code"], _one_line(content.get("cause"))
     category = content["errorCategory"] if isinstance(content.get("errorCategory"), int) else -1
@@ -204,7 +199,7 @@ def _ledger_error(content: dict[str, Any], response: Response, token_problem: st
     trace_id = _text(content.get("traceId"))
     if (code == "NA" or status >= 500) and trace_id:
         reasons.append(f"trace id {trace_id} in the participant's log")
-    step = token_problem or (NOT_IMPLEMENTED if status == 501 else _next_step(kind, context))
+    step = token_step or (NOT_IMPLEMENTED if status == 501 else _next_step(kind, context))
     message = f"{host} returned {status} for {endpoint}: {', '.join(reasons)}. {step}"
     error = kind.error(message, endpoint=endpoint, host=host, status=status, detail=cause)
     error.is_from_api = True
@@ -244,20 +239,6 @@ def _text_error(response: Response) -> BadRequestError:
     error = BadRequestError(message, endpoint=endpoint, host=host, status=400, detail=detail)
     error.is_from_api, error.cause = True, " ".join(response.text.split())
     return error
-
-
-def _token_problem(token: TokenSource) -> str:
-    """Return what is wrong with the token, as far as this client can tell."""
-    try:
-        value = token()
-    except UsageError:
-        return ""
-    if value is None:
-        return "No token was sent: set token=, token_file= or token_env= in the profile."
-    expiry = token_expiry(value)
-    if expiry is not None and expiry <= datetime.now(UTC):
-        return f"The token expired at {expiry:%Y-%m-%d %H:%M:%S} UTC: get a new one."
-    return ""
 
 
 def _definite(value: object, context: Mapping[str, str]) -> bool | None:

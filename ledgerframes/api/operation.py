@@ -279,6 +279,7 @@ class Client:
                 retry=retry,
                 endpoint=operation.route,
                 is_json=operation.returns is not bytes,
+                may_be_empty=operation.returns is None or operation.returns is JSON,
                 varies_by_host=operation.varies_by_host,
             )
         except NotFoundError as error:

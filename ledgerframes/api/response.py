@@ -77,17 +77,17 @@ class Response:
             ) from error
 
     def require_api(self) -> None:
-        """Raise DecodeError for a web page, or for a body that is only an error.
+        """Raise DecodeError for a web page, an empty body, or one that is only an error.
 
         See docs/facts.md#errors-with-status-200.
         """
         start = self.body[:200].lstrip()
-        if not start or (start[0] in JSON_STARTS and not self._is_error()):
+        if start and start[0] in JSON_STARTS and not self._is_error():
             return
         text = start[:60].decode("utf-8", "replace")
+        reason = f"not JSON of the API, and starts with {text!r}" if start else "empty"
         raise DecodeError(
-            f"The response of {self.host} to {self.endpoint} is not JSON of the API, and starts with {text!r}. "
-            "Check that the URL is the API's own.",
+            f"The response of {self.host} to {self.endpoint} is {reason}. Check that the URL is the API's own.",
             endpoint=self.endpoint,
             json_path="$",
         )

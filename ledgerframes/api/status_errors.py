@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from types import MappingProxyType
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from ledgerframes.api.response import Response
+from ledgerframes.api.tokens import TokenSource, token_problem
 from ledgerframes.errors import (
     AuthenticationError,
     BadRequestError,
@@ -20,9 +22,13 @@ from ledgerframes.errors import (
     PermissionDeniedError,
     ServiceError,
     ServiceUnavailableError,
+    UnsupportedOperationError,
 )
 
 T = TypeVar("T")
+
+ErrorFactory = Callable[[Response], ServiceError]  # makes the error for a bad status
+Steps = Mapping[type[ServiceError], str]  # what to do after an error of a class
 
 WEB_PAGE = "a web page instead of JSON"  # from a proxy, not from the API
 UNKNOWN_ROUTE = "The requested resource could not be found"  # as the servers of the APIs say it
@@ -49,32 +55,58 @@ BY_STATUS: dict[int, type[ServiceError]] = {
 PERMANENT = frozenset({501, 505, 511})
 
 NOT_IMPLEMENTED = "This host does not have the operation: try another host, or ask the operator."
-NEXT_STEP: dict[type[ServiceError], str] = {
+NEXT_STEP: Steps = {
     BadRequestError: "Check the arguments of the call.",
     AuthenticationError: "Check token=, token_file= or token_env= of the profile.",
     PermissionDeniedError: "Ask the operator for the right that the call needs.",
-    NotFoundError: "Check the id, vocabulary= of the profile, and that the network has this operation.",
+    NotFoundError: "Check the id or the time of the call.",
+    UnsupportedOperationError: "Check the URL and vocabulary= of the profile, and that the network has this operation.",
     ConflictError: "Check the current state before you retry.",
     BusyError: "Lower requests_per_second=, raise max_wait_minutes=, or try again later.",
     ServiceUnavailableError: "Try again later, or add a second host to the profile.",
     InternalServerError: "Try again later, or add a second host to the profile.",
 }
+ADMISSION = "The history API takes no token: ask the operator to admit this address, or add another host to history_url=."
+HISTORY_STEPS: Steps = {AuthenticationError: ADMISSION, PermissionDeniedError: ADMISSION}
+WALLET_STEPS: Steps = {
+    NotFoundError: "Check whose token= it is: this user has no wallet here, or the wallet does not know the id.",
+    UnsupportedOperationError: "Check wallet_url= of the profile, and that no proxy blocks the operation.",
+}
 
 
-def service_error(response: Response) -> ServiceError:
-    """Return the error for a bad status."""
+def error_factory(steps: Steps, token: TokenSource | None = None) -> ErrorFactory:
+    """Return the error factory of a transport, with the next steps of its API.
+
+    On a 401, the next step is what is wrong with the token, as far as this client can tell.
+    """
+
+    def make(response: Response) -> ServiceError:
+        problem = token_problem(token) if token and response.status == 401 else ""
+        return service_error(response, {**steps, AuthenticationError: problem} if problem else steps)
+
+    return make
+
+
+def service_error(response: Response, steps: Steps = MappingProxyType({})) -> ServiceError:
+    """Return the error for a bad status.
+
+    The steps replace those of all services.
+    """
     if response.status // 100 == 3:
         return _redirect_error(response)
     host, status, endpoint = response.host, response.status, response.endpoint
     kind = BY_STATUS.get(status, InternalServerError if status >= 500 else BadRequestError)
     detail = _detail(response.text)
-    step = NOT_IMPLEMENTED if status == 501 else NEXT_STEP[kind]
+    # A body that the API cannot read is refused as text (docs/facts.md#history-errors).
+    is_from_api = response.is_api_error or (status == 400 and detail not in ("", WEB_PAGE))
+    is_unknown_route = kind is NotFoundError and not is_from_api
+    next_step = {**NEXT_STEP, **steps}[UnsupportedOperationError if is_unknown_route else kind]
+    step = NOT_IMPLEMENTED if status == 501 else next_step
     message = f"{host} returned {status} for {endpoint}{f': {detail}' if detail else ''}. {step}"
     error = kind(message, endpoint=endpoint, host=host, status=status, detail=detail)
     error.retry_after = retry_after(response.headers)
     error.retryable = kind.retryable and status not in PERMANENT
-    # A body that the API cannot read is refused as text (docs/facts.md#history-errors).
-    error.is_from_api = response.is_api_error or (status == 400 and detail not in ("", WEB_PAGE))
+    error.is_from_api = is_from_api
     return error
 
 
@@ -113,13 +145,21 @@ def fetch_if_known(call: Callable[[], T]) -> T | None:
         raise
 
 
+def may_be_elsewhere(error: Exception) -> bool:
+    """Return whether a host works, and another one may permit or have what it does not.
+
+    See docs/facts.md#authentication.
+    """
+    return isinstance(error, AuthenticationError | PermissionDeniedError) or is_absent_operation(error)
+
+
 def is_absent_operation(error: Exception) -> bool:
-    """Return whether a host does not have the operation, and another one may."""
+    """Return whether a host says that it does not have the operation."""
     if not isinstance(error, ServiceError):
         return False
     if error.status == 400:
         return any(text in error.detail for text in UNIMPLEMENTED)
-    return error.status == 501 or (error.status == 404 and UNKNOWN_ROUTE in error.detail)
+    return error.status in (405, 501) or (error.status == 404 and UNKNOWN_ROUTE in error.detail)
 
 
 def _detail(text: str) -> str:

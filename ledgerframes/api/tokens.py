@@ -27,7 +27,7 @@ from ledgerframes.texts.control_characters import escape_control
 if TYPE_CHECKING:
     from ledgerframes.settings import Settings
 
-__all__ = ["TokenSource", "token_expiry", "token_source", "token_subject", "warn_of_exposure"]
+__all__ = ["TokenSource", "token_expiry", "token_problem", "token_source", "token_subject", "warn_of_exposure"]
 
 TokenSource = Callable[[], str | None]
 
@@ -83,6 +83,20 @@ def token_expiry(token: str | None) -> datetime | None:
         return datetime.fromtimestamp(float(_claims(token)["exp"]), UTC)
     except (ValueError, KeyError, TypeError, OverflowError, OSError):
         return None
+
+
+def token_problem(token: TokenSource) -> str:
+    """Return what is wrong with the token, as far as this client can tell, or ""."""
+    try:
+        value = token()
+    except UsageError:
+        return ""
+    if value is None:
+        return "No token was sent: set token=, token_file= or token_env= in the profile."
+    expiry = token_expiry(value)
+    if expiry is not None and expiry <= datetime.now(UTC):
+        return f"The token expired at {expiry:%Y-%m-%d %H:%M:%S} UTC: get a new one."
+    return ""
 
 
 def token_subject(token: str | None) -> str | None:

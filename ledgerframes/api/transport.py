@@ -18,11 +18,10 @@ from ledgerframes.api.certificates import CertificateFiles, ssl_context
 from ledgerframes.api.deadlines import BoundedBackend, enforce
 from ledgerframes.api.host_rates import HostRate, HostRates, Waits, end_of_retries, is_pushback, is_retryable, pause, retry_delay
 from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import is_absent_operation, is_unknown_id, service_error
+from ledgerframes.api.status_errors import ErrorFactory, is_unknown_id, may_be_elsewhere, service_error
 from ledgerframes.errors import (
     DecodeError,
     HostUnreachableError,
-    PermissionDeniedError,
     RequestTimeoutError,
     ServiceError,
     TransportError,
@@ -47,8 +46,6 @@ HEALTH_CHECKS = ("/readyz", "/livez")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 MAX_DETOUR = 10.0  # seconds to wait for a host while another one may respond
 AVOIDANCES = (60.0, 120.0, 240.0, 480.0, 600.0)  # seconds for which a host comes last after failures in a row
-
-ErrorFactory = Callable[[Response], ServiceError]  # makes the error for a bad status
 
 
 def in_process(app: Any) -> BaseTransport:
@@ -116,14 +113,15 @@ class Transport:
         retry: bool = True,
         endpoint: str = "",
         is_json: bool = True,
+        may_be_empty: bool = False,
         varies_by_host: bool = False,
     ) -> Response:
         """Send a request and return the response.
 
         With `retry`, a transient failure is retried, then the next host is tried. Without it, the request is sent once to the
         first host, and its outcome is unknown after an error. The response has the `endpoint` of the operation, by default that
-        of the request. With `is_json`, a response that is not JSON is a failure of the host. With `varies_by_host`, an id
-        that one host does not know is looked up on the next one.
+        of the request. With `is_json`, a response that is not JSON is a failure of the host, and so is an empty one unless it
+        `may_be_empty`. With `varies_by_host`, an id that one host does not know is looked up on the next one.
         """
         options: dict[str, Any] = {"params": query} if query else {}
         if isinstance(body, bytes):
@@ -136,7 +134,7 @@ class Transport:
             if response.status // 100 != 2:
                 raise self.error_factory(response)
             response = replace(response, endpoint=endpoint or response.endpoint)
-            if is_json:
+            if is_json and (response.body.strip() or not may_be_empty):
                 response.require_api()
             self._latest.host = response.host
             self.hosts.add(response.host)
@@ -182,13 +180,13 @@ class Transport:
                 if varies_by_host and is_unknown_id(error):
                     unknown = error
                     continue
-                # The host of another operator may permit, or have, what this one does not (docs/facts.md#authentication).
-                may_be_elsewhere = isinstance(error, PermissionDeniedError) or is_absent_operation(error)
-                if isinstance(error, ServiceError) and not (error.retryable or may_be_elsewhere):
+                is_elsewhere = may_be_elsewhere(error)
+                # A refusal that is not the API's own, as of a host that is gone, says nothing about other hosts.
+                if isinstance(error, ServiceError) and error.is_from_api and not (error.retryable or is_elsewhere):
                     raise
                 # Of requests that are under way at the same time, only the first failure counts.
                 latest = self._failures.get(url)
-                if not (may_be_elsewhere or is_pushback(error)) and latest in (None, earlier):
+                if not (is_elsewhere or is_pushback(error)) and latest in (None, earlier):
                     self._failures[url] = _Failures.after(latest)
                 next_host = "none" if is_last else host_of(urls[number])
                 facts = (host_of(url), error.endpoint, type(error).__name__, next_host)

@@ -9,6 +9,7 @@ import flask
 from flask import Response
 
 from .endpoints import WRITE_ROOTS, Api, Endpoint, endpoint
+from .history_api import COMMITTED
 from .network import Write
 from .responses import HttpError, Json, contract_object, text_response
 from .times import instant, trimmed
@@ -91,6 +92,7 @@ class WalletApi(Api):
 
     _ready = endpoint("GET", "/readyz", public=True)(lambda api: text_response())
     _live = endpoint("GET", "/livez", public=True)(lambda api: text_response())
+    _version = endpoint("GET", "/version", public=True)(lambda api: {"version": api.box.history_version, "commit_ts": COMMITTED})
 
 
 def decimal_text(value: Decimal) -> str:

@@ -143,10 +143,17 @@ def test_a_response_that_is_not_the_apis_moves_on_to_the_next_host(body: bytes) 
     assert caught.value.endpoint == "POST /v0/events"
 
 
-@pytest.mark.parametrize("body", [b'{"events":[],"error":"x"}', b" [1]", b"7", b"null", b'"text"', b"-1", b"true", b""])
+@pytest.mark.parametrize("body", [b'{"events":[],"error":"x"}', b" [1]", b"7", b"null", b'"text"', b"-1", b"true"])
 def test_any_json_is_the_apis(body: bytes) -> None:
     sender = Transport((ONE,), Limits(requests_per_second=0), httpx.MockTransport(lambda _: httpx.Response(200, content=body)))
     assert sender.request("GET", "/thing").body == body
+
+
+def test_only_some_operations_have_an_empty_body() -> None:
+    sender = Transport((ONE,), Limits(requests_per_second=0), httpx.MockTransport(lambda _: httpx.Response(204)))
+    assert sender.request("POST", "/thing", may_be_empty=True).body == b""
+    with pytest.raises(DecodeError, match=r"The response of one\.invalid to GET /thing is empty\."):
+        sender.request("GET", "/thing")
 
 
 def test_rows_are_catalogued_as_those_of_the_host_that_sent_them(tmp_path: Path) -> None:

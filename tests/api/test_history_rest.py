@@ -14,7 +14,15 @@ from answering import Handler, answering
 import ledgerframes as lf
 from ledgerframes.api.history import Cursor, History
 from ledgerframes.api.transport import in_process
-from ledgerframes.errors import BadRequestError, DecodeError, InternalServerError, NotFoundError, UsageError, WrongUrlError
+from ledgerframes.errors import (
+    BadRequestError,
+    DecodeError,
+    InternalServerError,
+    NotFoundError,
+    ServiceError,
+    UsageError,
+    WrongUrlError,
+)
 from ledgerframes.sandbox import Sandbox
 
 
@@ -183,6 +191,12 @@ def test_a_position_without_a_time_zone_is_refused(record_time: Any) -> None:
     with pytest.raises(UsageError, match="record_time="):
         network(answering({}, seen)).history.updates(Cursor(4, record_time))
     assert not seen
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_the_history_asks_for_no_token(status: int) -> None:
+    with pytest.raises(ServiceError, match=r": no\. The history API takes no token: ask the operator to admit this address"):
+        network(answering({"error": "no"}, [], status), retries=0).history.events()
 
 
 def test_the_base_of_a_wallet_is_not_that_of_the_history() -> None:

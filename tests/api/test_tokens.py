@@ -164,6 +164,9 @@ def test_an_expired_token_is_told_by_the_refusal() -> None:
     with pytest.raises(AuthenticationError, match="Check token=, token_file= or token_env= of the profile") as caught:
         network([], 401, redacted, token=jwt(exp=4_000_000_000)).ledger.ledger_end()
     assert "expired" not in str(caught.value)
+    wallet = network([], 401, json.dumps({"error": "no"}), token=expired, wallet_url=URL).wallet
+    with pytest.raises(AuthenticationError, match=r": no\. The token expired at 2023-11-14 22:13:20 UTC: get a new one\."):
+        wallet.balance()
 
 
 @pytest.mark.parametrize(

@@ -239,16 +239,62 @@ def test_hosts_that_all_failed_are_tried_in_order() -> None:
     assert asked == ["one.invalid"] * 2 + ["two.invalid"] * 2 + ["one.invalid"] + ["two.invalid"] * 2
 
 
-def test_another_host_is_not_asked_about_what_the_first_has_answered() -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(404, json={"error": "not found"}),
+        httpx.Response(409, json={"error": "exists"}),
+        httpx.Response(400, text="The request content was malformed:\nNo usable value for page_size"),
+    ],
+)
+def test_another_host_is_not_asked_about_what_the_first_has_answered(answer: httpx.Response) -> None:
     asked: list[str] = []
 
     def handler(request: httpx.Request) -> httpx.Response:
         asked.append(request.url.host)
-        return httpx.Response(404)
+        return answer
 
-    with pytest.raises(NotFoundError):
+    with pytest.raises(ServiceError):
         transport(handler, ONE, TWO).request("GET", "/thing")
     assert asked == ["one.invalid"]
+
+
+GONE = {
+    "default backend": httpx.Response(404, text="default backend - 404"),
+    "empty": httpx.Response(404),
+    "page": httpx.Response(404, text="<html>not here</html>"),
+    "no route": httpx.Response(404, json={"message": "no Route matched with those values"}),
+    "gone": httpx.Response(410, text="gone"),
+    "misdirected": httpx.Response(421, text="Misdirected Request"),
+    "moved": httpx.Response(301, headers={"Location": "https://parked.invalid/"}),
+    "bad gateway": httpx.Response(400, text="<html>bad</html>"),
+    "nothing": httpx.Response(200),
+}
+
+
+@pytest.mark.parametrize("answer", GONE.values(), ids=GONE)
+def test_the_next_host_is_asked_if_the_first_is_gone(answer: httpx.Response) -> None:
+    asked: list[str] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        return answer if request.url.host == "one.invalid" else httpx.Response(200, json={})
+
+    sender = transport(handler, ONE, TWO, retries=0)
+    for _ in range(2):
+        assert sender.request("GET", "/thing").host == "two.invalid"
+    assert asked == ["one.invalid", "two.invalid", "two.invalid"], "it comes last for a while"
+
+
+@pytest.mark.parametrize("status", [401, 403, 405])
+def test_a_host_that_refuses_a_request_stays_the_first(status: int) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        is_refused = request.url.host == "one.invalid" and request.url.path == "/api/new"
+        return httpx.Response(status, json={"error": "no"}) if is_refused else httpx.Response(200, json={})
+
+    sender = transport(handler, ONE, TWO)
+    assert sender.request("POST", "/new").host == "two.invalid"
+    assert sender.request("GET", "/old").host == "one.invalid"
 
 
 UNKNOWN = httpx.Response(404, json={"error": "not found"})
@@ -290,12 +336,19 @@ def test_a_host_that_does_not_know_an_id_stays_the_first() -> None:
     assert sender.request("GET", "/thing").host == "one.invalid"
 
 
-@pytest.mark.parametrize("body", ["", "<html>not here</html>"])
-def test_a_404_without_a_reason_is_no_unknown_id(body: str) -> None:
-    sender = transport(lambda _: httpx.Response(404, text=body), ONE, TWO)
-    with pytest.raises(NotFoundError):
-        sender.request("GET", "/id", varies_by_host=True)
-    assert sender.request_count == 1
+@pytest.mark.parametrize("body", ["", "<html>not here</html>", "404 page not found", '{"status": 404, "error": "Not Found"}'])
+def test_a_404_that_is_not_the_apis_own_is_no_unknown_id(body: str) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        return UNKNOWN if request.url.host == known_to_be_unknown_on else httpx.Response(404, text=body)
+
+    known_to_be_unknown_on = ""
+    with pytest.raises(NotFoundError, match="that the network has this operation") as caught:
+        transport(handler, ONE, TWO).request("GET", "/id", varies_by_host=True)
+    assert (caught.value.host, caught.value.is_from_api) == ("two.invalid", False)
+    for known_to_be_unknown_on in ("one.invalid", "two.invalid"):
+        with pytest.raises(NotFoundError, match="not found") as caught:
+            transport(handler, ONE, TWO).request("GET", "/id", varies_by_host=True)
+        assert (caught.value.host, caught.value.is_from_api) == (known_to_be_unknown_on, True)
 
 
 ABSENT = {

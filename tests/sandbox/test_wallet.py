@@ -155,6 +155,11 @@ def test_wallets_belong_to_their_users() -> None:
     assert theirs.post(f"{OFFERS}/{contract_id}/accept").is_success
 
 
+def test_the_version_needs_no_token() -> None:
+    box = new_box(require_token=True)
+    assert wallet_of(box, None).get("/version").json()["version"] == box.history_version
+
+
 def test_the_token_of_an_unknown_party_names_the_parties() -> None:
     box = new_box()
     with pytest.raises(ValueError, match=f"Unknown party 'nobody'. Choose from .*{re.escape(box.user_parties[5])}"):

@@ -33,6 +33,18 @@ def connect(box: Sandbox, store: Path) -> lf.Network:
     return lf.connect("sandbox", transport=in_process(box.app), token=box.token, store=store, requests_per_second=0, **urls)
 
 
+def test_a_user_without_a_wallet_is_told_whose_token_to_check(tmp_path: Path) -> None:
+    box = Sandbox(events=400, days=1, require_token=True)
+    urls = {"wallet_url": box.wallet_url, "token": box.limited_token}
+    net = lf.connect("sandbox", transport=in_process(box.app), store=tmp_path, requests_per_second=0, **urls)
+    for call in (net.wallet.balance, lambda: net.wallet.offer_status("t-1")):
+        with pytest.raises(lf.NotFoundError, match=r"No wallet found for user .* Check whose token= it is") as caught:
+            call()
+        assert not isinstance(caught.value, lf.WrongUrlError)
+    with pytest.raises(OfferUnresolvedError, match=r"was not made: .* Check whose token= it is"):
+        net.wallet.offer_transfer(receiver=box.user_parties[1], amount=1, description="x", expires_in=timedelta(days=1))
+
+
 def test_a_hundred_offers_with_every_fault_exist_exactly_once(tmp_path: Path) -> None:
     box = Sandbox(events=400, days=1, faults=FAULTS)
     wanted = [f"offer-{number}" for number in range(OFFERS)]
