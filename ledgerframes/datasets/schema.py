@@ -262,6 +262,30 @@ class Table:
         keys = {name: each.cast(TEXT) if pa.types.is_dictionary(each.type) else each for name, each in columns.items()}
         return rows.take(pc.sort_indices(pa.table(keys), [(name, "ascending") for name in self.sort]))
 
+    def require_distinct(self, rows: pa.Table) -> None:
+        """Refuse two rows of one key, in rows that are in the declared order.
+
+        Rows at different record times may share their update id (docs/facts.md#second-verdicts).
+
+        Raises
+        ------
+        DecodeError
+            If a key occurs twice, with its values.
+        """
+        names = dict.fromkeys([*self.sort, *self.key])
+        # Numbers first, because they compare fast, and mostly tell all rows apart.
+        columns = sorted((rows[name] for name in names), key=lambda column: not pa.types.is_primitive(column.type))
+        is_repeated = np.ones(max(len(rows) - 1, 0), dtype=bool)
+        for column in columns:
+            if not is_repeated.any():
+                return
+            is_repeated &= _equals_previous(column)
+        if is_repeated.any():
+            [row] = rows.slice(int(is_repeated.argmax()), 1).select(self.key).to_pylist()
+            key = ", ".join(f"{name} {value}" for name, value in row.items())
+            message = f"Table {self.name}: two rows have the key {key}, where the API promises one."
+            raise DecodeError(message, json_path="$", column=self.key[-1])
+
     def from_rows(self, rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
         """Return a DataFrame of a few rows of values by column, where omitted ones are null."""
         self._require_known(dict.fromkeys(name for row in rows for name in row))
@@ -275,6 +299,13 @@ class Table:
         """
         series = {name: _to_series(table.column(name), self[name]) for name in table.column_names}
         return pd.DataFrame(series, index=pd.RangeIndex(table.num_rows), copy=False)
+
+
+def _equals_previous(column: pa.ChunkedArray) -> Any:
+    """Return whether each value but the first equals the one before it, or both are missing."""
+    values = column.cast(TEXT) if pa.types.is_dictionary(column.type) else column
+    later, earlier = values[1:], values[:-1]
+    return pc.coalesce(pc.equal(later, earlier), pc.equal(later.is_null(), earlier.is_null())).to_numpy()
 
 
 def fingerprint(fields: Iterable[pa.Field]) -> str:

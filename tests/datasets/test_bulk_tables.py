@@ -79,6 +79,11 @@ def test_rows_are_sorted_by_contract_whatever_the_order_of_lines() -> None:
     assert frame["created_in_update_id"].tolist() == ["1220cc", "1220aa", "1220aa"]
 
 
+def test_a_contract_that_occurs_twice_is_refused() -> None:
+    with pytest.raises(DecodeError, match=r"Table active_contracts: two rows have the key .*contract_id 00b, where"):
+        frame_of(line(), line(contract_id="00c"), line())
+
+
 @pytest.mark.parametrize("absent", [..., None, ""])
 def test_an_imported_contract_has_no_update(absent: Any) -> None:
     assert frame_of(line(created_in_update_id=absent))["created_in_update_id"].isna().all()

@@ -310,6 +310,32 @@ def test_what_contradicts_itself_is_refused(item: dict[str, Any], reason: str) -
         frames(item)
 
 
+RECORDS = {"round_number": 7, "records": [{"party": "a", "weight": 5}, {"party": "b", "weight": 1}, {"party": "a", "weight": 5}]}
+
+
+@pytest.mark.parametrize(
+    ("item", "table", "key"),
+    [
+        ({**verdict(), "app_activity_records": RECORDS}, "activity_records", "party a"),
+        (verdict(views=[{"view_id": 3}, {"view_id": 0}, {"view_id": 3}]), "views", "view_id 3"),
+        (
+            transaction(events_by_id={"x": node(0, 1), "y": node(1), "z": node(1)}),
+            "tree_events",
+            "event_id 1220aa:1",
+        ),
+    ],
+)
+def test_two_parts_of_one_key_are_refused(item: dict[str, Any], table: str, key: str) -> None:
+    with pytest.raises(DecodeError, match=f"Table {table}: two rows have the key .*{key}, where the API promises one"):
+        frames(verdict("1220bb"), item)
+
+
+def test_neighbors_of_one_key_at_two_times_are_left_to_the_frames() -> None:
+    views = [{"view_id": 0, "informees": ["b"]}]
+    later = verdict(views=views, record_time="2026-11-02T00:00:00.000000Z")
+    assert len(frames(verdict(views=views), later)["views"]) == 2
+
+
 def test_a_child_must_be_in_the_tree_of_its_own_update() -> None:
     other = transaction(node(0, update_id="1220bb"), update_id="1220bb")
     with pytest.raises(DecodeError, match=r"lists the child 1220bb:0, which is not in its tree"):

@@ -163,6 +163,13 @@ def test_two_updates_at_one_offset_are_refused() -> None:
         frames(page(transaction(), transaction(offset=8), transaction(updateId="1220x")))
 
 
+def test_two_events_of_one_node_are_refused() -> None:
+    events = [created(0), created(3), created(0)]
+    with pytest.raises(DecodeError, match=r"Table ledger_events: two rows have the key .*offset 7, node_id 0, where"):
+        frames(page(transaction(*events)))
+    assert len(frames(page(transaction(created(0)), transaction(created(0), offset=8, updateId="1220x")))["ledger_events"]) == 2
+
+
 def test_unknown_members_are_kept() -> None:
     tables = frames(page(transaction(created(0, mood="good"), flavour="sweet")))
     assert tables["ledger_events"]["extra"].tolist() == ['{"mood":"good"}']

@@ -97,8 +97,12 @@ def ledger_update(kind: str, offset: int, *events: dict[str, Any]) -> dict[str, 
     return {"update": {kind: {"value": {**header, "traceContext": TRACE, "events": list(events)}}}}
 
 
+def node(number: int) -> dict[str, Any]:
+    return {**BODY, "nodeId": number}
+
+
 LEDGER = [
-    ledger_update("Transaction", 7, {"CreatedEvent": BODY}, {"ArchivedEvent": BODY}, {"ExercisedEvent": BODY}),
+    ledger_update("Transaction", 7, {"CreatedEvent": BODY}, {"ArchivedEvent": node(1)}, {"ExercisedEvent": node(2)}),
     ledger_update("Reassignment", 8, {"JsUnassignedEvent": {"value": UNASSIGNED}}, {"JsAssignmentEvent": ASSIGNED}),
     ledger_update("TopologyTransaction", 9, {}, AUTHORIZATION, {"event": {}}),
 ]

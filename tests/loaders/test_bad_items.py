@@ -46,9 +46,12 @@ SPOILED: dict[str, Callable[[Item], Any]] = {
     "an unknown sub-view": lambda item: {
         **item, "verdict": {**item["verdict"], "transaction_views": {"views": [{"view_id": 0, "sub_views": [9]}]}},
     },
+    "a party twice": lambda item: {
+        **item, "app_activity_records": {"round_number": 7, "records": [{"party": "a", "weight": 5}] * 2},
+    },
     "a list": lambda item: [1],
 }  # fmt: skip
-KNOWS_TIME = {"no result", "no finalization time", "a huge number", "an unknown sub-view"}
+KNOWS_TIME = {"no result", "no finalization time", "a huge number", "an unknown sub-view", "a party twice"}
 
 
 def connect(store: Path, spoil: Callable[[Item], Any] | None, bad: int = BAD, page_size: int = 10) -> lf.Network:

@@ -44,5 +44,13 @@ class ActiveContractTableBuilder:
         self.bytes += batch.nbytes
 
     def tables(self) -> dict[str, pa.Table]:
-        """Return the table of all contracts, sorted as declared."""
-        return {ACTIVE_CONTRACTS.name: ACTIVE_CONTRACTS.sorted(pa.concat_tables(self._batches))}
+        """Return the table of all contracts, sorted as declared.
+
+        Raises
+        ------
+        DecodeError
+            If a contract occurs twice.
+        """
+        rows = ACTIVE_CONTRACTS.sorted(pa.concat_tables(self._batches))
+        ACTIVE_CONTRACTS.require_distinct(rows)
+        return {ACTIVE_CONTRACTS.name: rows}

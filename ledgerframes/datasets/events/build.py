@@ -75,7 +75,7 @@ class EventTableBuilder:
         Raises
         ------
         DecodeError
-            If a time cannot be read, a node has no number, or a tree is not one.
+            If a time cannot be read, a node has no number, a tree is not one, or an item has two parts of one key.
         """
         headers, tables = EventHeaders(self._headers), {}
         dropped = self._dropped_rows(headers)
@@ -86,6 +86,7 @@ class EventTableBuilder:
         for name, (columns, compute) in self._parts():
             computed = compute(headers)  # before the header, because it may sort the rows
             tables[name] = columns.to_table(TABLES[name], {**headers.columns(columns.item_rows), **computed})
+            TABLES[name].require_distinct(tables[name])
         return tables | dropped
 
     def _parts(self) -> list[tuple[str, Part]]:

@@ -47,7 +47,8 @@ def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bo
     Raises
     ------
     DecodeError
-        If an item is of an unknown kind, two updates have one offset, or a time cannot be read.
+        If an item is of an unknown kind, two updates have one offset, two events of one have one node id, or a time cannot be
+        read.
     """
     pairs = [(update, item) for item in items if (update := _update_of(item)) is not None]
     pairs.sort(key=lambda pair: pair[0].offset)
@@ -164,7 +165,16 @@ def _event_table(updates: _Updates, trees: bool) -> pa.Table:
         parents_and_depths = _parents_and_depths(updates)
         computed["parent_node_id"] = [parent for parent, _ in parents_and_depths]
         computed["depth"] = [depth for _, depth in parents_and_depths]
-    return bodies.to_table(schema.LEDGER_EVENTS, computed)
+    events = bodies.to_table(schema.LEDGER_EVENTS, computed)
+    _require_distinct_nodes(updates, events)
+    return events
+
+
+def _require_distinct_nodes(updates: _Updates, events: pa.Table) -> None:
+    is_ascending = (np.diff(updates.event_rows) > 0) | (np.diff(events["node_id"].to_numpy()) > 0)
+    if not is_ascending.all():
+        table = schema.LEDGER_EVENTS
+        table.require_distinct(table.sorted(events.select(table.key)))
 
 
 def _parents_and_depths(updates: _Updates) -> list[tuple[int | None, int]]:
