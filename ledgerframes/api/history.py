@@ -20,6 +20,7 @@ from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.events.wire import Event, EventsPage, Update
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference.wire import Contract, NameRules, TrafficStatus
+from ledgerframes.datasets.structs import raw_text
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError, WrongUrlError
 from ledgerframes.values.checks import require_integer
 from ledgerframes.values.windows import instant
@@ -248,7 +249,7 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         response = self._price_votes()
         key = f"{self.coin}_price_votes"
         members = response.decode(dict[str, msgspec.Raw])
-        self.note_around(response.endpoint, {name: bytes(value).decode() for name, value in members.items() if name != key})
+        self.note_around(response.endpoint, {name: raw_text(value) for name, value in members.items() if name != key})
         if key not in members:
             raise DecodeError(
                 f"Unexpected response from {response.endpoint}: {key} is missing, got {', '.join(members) or 'no members'}. "

@@ -186,7 +186,7 @@ class LedgerState(LedgerClient):
         Raises
         ------
         UsageError
-            If there are none, or the participant does not say which.
+            If the rights name none, or the participant does not say which.
         """
         try:
             response = self.send(self.operations["authenticated_user"], Request())
@@ -198,7 +198,8 @@ class LedgerState(LedgerClient):
             raise UsageError(f"{reason}. Pass parties=.") from error
         parties = [right.party for right in rights if right.kind == "CanActAs" and right.party]
         if not parties:
-            raise UsageError("The user of the token may act as no party. Pass parties=.")
+            may_act_as_any = any(right.kind == "CanActAsAnyParty" for right in rights)
+            raise UsageError(f"The user of the token may act as {'any' if may_act_as_any else 'no'} party. Pass parties=.")
         return parties
 
     @operation("GET /v2/users")

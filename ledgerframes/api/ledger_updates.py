@@ -302,7 +302,7 @@ class LedgerUpdates(LedgerState):
         Parameters
         ----------
         parties : sequence of str
-            Parties that submitted (default: all that the token may act as).
+            Parties that submitted (default: all that the token may read as; before ledger API 3.5 those that it may act as).
         after, limit, idle_ms
             As for :meth:`command_completions`.
         user_id : str, optional

@@ -52,13 +52,13 @@ def parse_amounts(texts: Texts, member: str) -> Values:
     Raises
     ------
     DecodeError
-        If a text is not a number of at most ten decimal places.
+        If a text is not a number of at most 28 digits before the point and ten after it.
     """
     values = _to_values(texts)
     try:
         return values.cast(AMOUNT)
     except pa.ArrowInvalid as error:
-        raise _value_error(values, AMOUNT, member, "an amount of at most ten decimal places") from error
+        raise _value_error(values, AMOUNT, member, "an amount of at most 28 digits and ten decimal places") from error
 
 
 def _value_error(values: Values, kind: pa.DataType, member: str, constraint: str) -> DecodeError:

@@ -25,11 +25,20 @@ def decode_boundary(endpoint: str = "", *, update_id: str = "") -> Iterator[None
     try:
         yield
     except DecodeError as error:
-        error.endpoint = error.endpoint or endpoint
+        name_endpoint(error, endpoint)
         error.update_id = error.update_id or update_id
         raise
     except DATA_ERRORS as error:
         raise decode_error(error, endpoint, update_id=update_id) from error
+
+
+def name_endpoint(error: DecodeError, endpoint: str) -> None:
+    """Add the operation or the file, and the next step, to an error that does not name it."""
+    if error.endpoint or not endpoint:
+        return
+    reason = str(error).removeprefix("Unexpected response: ").removesuffix(f" {CHECK_VERSION}")
+    error.args = (f"Unexpected response from {endpoint}: {reason} {CHECK_VERSION}",)
+    error.endpoint = endpoint
 
 
 def decode_error(error: Exception, endpoint: str, *, line: int = 0, body: bytes = b"", update_id: str = "") -> DecodeError:

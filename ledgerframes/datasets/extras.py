@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from ledgerframes.datasets.schema import TEXT
-from ledgerframes.datasets.structs import Wire
+from ledgerframes.datasets.structs import Wire, raw_text
 
 Around: TypeAlias = Wire | Mapping[str, Wire] | None  # an object around a row, or several by name
 
@@ -42,7 +42,7 @@ def unknown_members(content: object, *, but: object = (), path: str = "") -> dic
     if not isinstance(content, Wire) or not content.is_extended:
         return {}
     before = f"{path}." if path else ""
-    own = {f"{before}{name}": bytes(value).decode() for name, value in _own_members(content).items()}
+    own = {f"{before}{name}": raw_text(value) for name, value in _own_members(content).items()}
     members = ((name, member) for name, member in _members_of_fields(content) if name not in content.extra_members)
     parts = (unknown_members(getattr(content, name), but=but, path=f"{before}{member}") for name, member in members)
     return _merge([own, *parts])

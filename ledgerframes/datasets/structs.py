@@ -43,7 +43,12 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
 
 def _to_text(value: object) -> str:
-    return bytes(value).decode("utf-8", "replace") if isinstance(value, msgspec.Raw) else repr(value)
+    return raw_text(value) if isinstance(value, msgspec.Raw) else repr(value)
+
+
+def raw_text(value: msgspec.Raw) -> str:
+    """Return JSON as text, with a replacement character for bytes that are not UTF-8."""
+    return bytes(value).decode("utf-8", "replace")
 
 
 # -- one-ofs --------------------------------------------------------------------------------------------------------

@@ -57,6 +57,19 @@ def to_list(values: Any) -> Any:
     return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else values
 
 
+def to_ids(values: Any, name: str, noun: str = "parties") -> list[str] | None:
+    """Return the ids of a filter as a list, None for the default.
+
+    An empty list is refused, because services take it for everything.
+    """
+    if values is None:
+        return None
+    ids = to_list(values)
+    if not isinstance(ids, list) or not ids or not all(isinstance(each, str) and each.strip() for each in ids):
+        raise UsageError(f"{name}= must be a list of one or more {noun}, got {ids!r}.")
+    return ids
+
+
 def check_arguments(function: Callable[..., object], net: object, options: Mapping[str, Any]) -> None:
     """Refuse wrong values of shared arguments, and arguments that a loader does not have."""
     name = function.__name__

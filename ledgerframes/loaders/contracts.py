@@ -22,7 +22,7 @@ from ledgerframes.errors import CoverageError, DecodeError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.additions import Additions
-from ledgerframes.loaders.arguments import loader, to_list
+from ledgerframes.loaders.arguments import loader, to_ids
 from ledgerframes.loaders.event_pages import discover_migrations
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
@@ -56,9 +56,15 @@ class SnapshotLoad:
     """The contracts of the newest snapshot at or before a time, filtered by the service."""
 
     def __init__(
-        self, net: Network, *, at: Time | None, templates: Sequence[str] | None, parties: Sequence[str], owners: Sequence[str]
+        self,
+        net: Network,
+        *,
+        at: Time | None,
+        templates: Sequence[str] | None,
+        parties: Sequence[str] | None,
+        owners: Sequence[str] | None,
     ) -> None:
-        parties, owners = to_list(parties), to_list(owners)
+        parties, owners = to_ids(parties, "parties"), to_ids(owners, "owners")
         if owners and (templates is not None or parties):
             raise UsageError(f"owners= cannot be combined with {'parties' if parties else 'templates'}=.")
         self.net, self.templates, self.parties, self.owners = net, templates, parties, owners
@@ -93,8 +99,8 @@ def load_contracts(
     *,
     at: Time | None = None,
     templates: Sequence[str] | None = None,
-    parties: Sequence[str] = (),
-    owners: Sequence[str] = (),
+    parties: Sequence[str] | None = None,
+    owners: Sequence[str] | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load contracts of the whole network that are active at a snapshot.
@@ -111,9 +117,9 @@ def load_contracts(
     templates : sequence of str, optional
         Only contracts of these templates, as ``package-name:Module:Entity`` with or without a leading ``#``, or all contracts
         if it is empty (default: rules, open rounds and featured rights).
-    parties : sequence of str
-        Only contracts with one of these parties as a signatory or an observer.
-    owners : sequence of str
+    parties : sequence of str, optional
+        Only contracts with one of these parties as a signatory or an observer (default: those of every party).
+    owners : sequence of str, optional
         Load the coins of these parties instead, including locked coins.
     progress : bool, optional
         Whether to show a progress bar (default: only in terminals and notebooks).
@@ -128,7 +134,8 @@ def load_contracts(
     CoverageError
         If there is no such snapshot, or the network is offline and the store has none.
     UsageError
-        If `owners` is combined with `templates` or `parties`, or a template has another form.
+        If `owners` is combined with `templates` or `parties`, one of these lists of parties is empty, or a template has another
+        form.
 
     Notes
     -----
@@ -176,14 +183,18 @@ def find_snapshot(net: Network, time: datetime) -> Snapshot:
 
 
 def _pages(
-    net: Network, snapshot: Snapshot, templates: Sequence[str] | None, parties: Sequence[str], owners: Sequence[str]
+    net: Network,
+    snapshot: Snapshot,
+    templates: Sequence[str] | None,
+    parties: Sequence[str] | None,
+    owners: Sequence[str] | None,
 ) -> Pages:
     """Return the function that lists the contracts from the first page."""
     history, position = net.history, (snapshot.migration_id, snapshot.time)
     if owners:
         return lambda: history.holding_pages(*position, owners=owners)
     names = state_templates(net) if templates is None else templates
-    return lambda: history.contract_pages(*position, templates=names, parties=parties)
+    return lambda: history.contract_pages(*position, templates=names, parties=parties or ())
 
 
 def state_templates(net: Network) -> list[str]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from datetime import date
 
 import pandas as pd
 
+from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.bulk.wire import HoldingsSummary
 from ledgerframes.datasets.holdings.build import SnapshotPosition, holdings_summary_table
 from ledgerframes.datasets.holdings.schema import HOLDINGS_SUMMARY
-from ledgerframes.errors import CoverageError, DecodeError, UsageError
-from ledgerframes.loaders.arguments import loader, to_list
+from ledgerframes.errors import CoverageError, DecodeError
+from ledgerframes.loaders.arguments import loader, to_ids, to_list
 from ledgerframes.loaders.contracts import Snapshot, find_snapshot
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
@@ -29,12 +29,9 @@ class HoldingsLoad:
     """The sums of parties, each at the newest snapshot at or before a time."""
 
     def __init__(self, net: Network, owners: Sequence[str] | None, at: Time | Sequence[Time] | None) -> None:
-        owners = to_list(owners)
-        if isinstance(owners, str) or (owners is not None and not owners):
-            raise UsageError(f"owners= must be a list of parties, got {owners!r}.")
-        self.net, self.owners = net, owners
-        times = [net.now()] if at is None else [at] if isinstance(at, str | date) else at
-        self.times = [instant(time, "at") for time in times]
+        self.net, self.owners = net, to_ids(owners, "owners")
+        times = to_list(net.now() if at is None else at)
+        self.times = [instant(time, "at") for time in (times if isinstance(times, list) else [times])]
 
     def plan(self) -> pd.DataFrame:
         """Return the times whose sums would be fetched."""
@@ -58,7 +55,8 @@ class HoldingsLoad:
                     position = snapshot.migration_id, snapshot.time
                     sums[position] = sums.get(position) or _sums(net, snapshot, list(dict.fromkeys(parties)))
                     bar.advance(1)
-            rows = holdings_summary_table(sums)
+            with decode_boundary(SUMMARY_ROUTE):
+                rows = holdings_summary_table(sums)
             bar.count(rows=len(rows))
         return HOLDINGS_SUMMARY.to_pandas(rows)
 
@@ -97,7 +95,7 @@ def load_holdings_summary(
     CoverageError
         If there is no such snapshot, or the network is offline.
     UsageError
-        If `owners` is not a list of parties.
+        If `owners` is not a list of one or more parties.
 
     Notes
     -----

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.registry import FEATURED_APPS, MINING_ROUNDS, NAME_ENTRIES, NETWORK_RULES, SCANS
-from ledgerframes.errors import CoverageError
+from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.reference import ObservationLoad
 from ledgerframes.network import Network
@@ -23,7 +23,8 @@ MAX_ENTRIES = 1000  # of a list of names, which has no further pages
 
 
 def _mining_rounds(net: Network, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, MINING_ROUNDS, "mining rounds", _observe_rounds, refresh)
+    operations = ("open_and_issuing_rounds", "closed_rounds")
+    return ObservationLoad(net, MINING_ROUNDS, "mining rounds", _observe_rounds, refresh, operations)
 
 
 @loader(_mining_rounds)
@@ -60,7 +61,7 @@ def load_mining_rounds(net: Network, *, refresh: bool = True, progress: bool | N
 
 
 def _featured_apps(net: Network, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, FEATURED_APPS, "featured apps", _observe_rights, refresh)
+    return ObservationLoad(net, FEATURED_APPS, "featured apps", _observe_rights, refresh, ("featured_apps",))
 
 
 @loader(_featured_apps)
@@ -95,7 +96,10 @@ def load_featured_apps(net: Network, *, refresh: bool = True, progress: bool | N
 
 
 def _name_entries(net: Network, name_prefix: str, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, NAME_ENTRIES, "name entries", partial(_observe_names, name_prefix), refresh)
+    if not isinstance(name_prefix, str):
+        raise UsageError(f"name_prefix= must be text, got {name_prefix!r}.")
+    observe = partial(_observe_names, name_prefix)
+    return ObservationLoad(net, NAME_ENTRIES, "name entries", observe, refresh, ("name_entries",))
 
 
 @loader(_name_entries)
@@ -143,7 +147,7 @@ def load_name_entries(
 
 
 def _network_rules(net: Network, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, NETWORK_RULES, "network rules", _observe_rules, refresh)
+    return ObservationLoad(net, NETWORK_RULES, "network rules", _observe_rules, refresh, ("network_rules",))
 
 
 @loader(_network_rules)
@@ -178,7 +182,7 @@ def load_network_rules(net: Network, *, refresh: bool = True, progress: bool | N
 
 
 def _scans(net: Network, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, SCANS, "history APIs", _observe_scans, refresh)
+    return ObservationLoad(net, SCANS, "history APIs", _observe_scans, refresh, ("scans",))
 
 
 @loader(_scans)

@@ -16,7 +16,7 @@ from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.reference.wire import Contract, ValidatorFaucets
 from ledgerframes.datasets.registry import FAUCETS, LICENSES, SYNCHRONIZER, TRAFFIC
 from ledgerframes.errors import UsageError
-from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.arguments import loader, to_ids
 from ledgerframes.loaders.reference import ObservationLoad
 from ledgerframes.network import Network
 
@@ -28,7 +28,7 @@ PARTICIPANT, MEDIATOR = "PAR::", "MED::"
 
 
 def _validator_licenses(net: Network, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, LICENSES, "validator licenses", _observe_licenses, refresh)
+    return ObservationLoad(net, LICENSES, "validator licenses", _observe_licenses, refresh, ("validator_licenses",))
 
 
 @loader(_validator_licenses)
@@ -63,7 +63,8 @@ def load_validator_licenses(net: Network, *, refresh: bool = True, progress: boo
 
 
 def _validator_faucets(net: Network, validators: Sequence[str] | None, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, FAUCETS, "validator faucets", partial(_observe_faucets, validators), refresh)
+    observe = partial(_observe_faucets, to_ids(validators, "validators"))
+    return ObservationLoad(net, FAUCETS, "validator faucets", observe, refresh, ("validator_faucets",))
 
 
 @loader(_validator_faucets)
@@ -106,7 +107,8 @@ def load_validator_faucets(
 
 
 def _traffic_status(net: Network, members: Sequence[str] | None, synchronizer_id: str | None, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, TRAFFIC, "traffic status", partial(_observe_traffic, members, synchronizer_id), refresh)
+    observe = partial(_observe_traffic, to_ids(members, "members", "members"), synchronizer_id)
+    return ObservationLoad(net, TRAFFIC, "traffic status", observe, refresh, ("traffic_status",))
 
 
 @loader(_traffic_status)
@@ -159,7 +161,7 @@ def load_traffic_status(
 
 
 def _synchronizer_status(net: Network, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, SYNCHRONIZER, "synchronizer status", _observe_synchronizer, refresh)
+    return ObservationLoad(net, SYNCHRONIZER, "synchronizer status", _observe_synchronizer, refresh, ("upgrade",))
 
 
 @loader(_synchronizer_status)
@@ -203,8 +205,6 @@ def _observe_licenses(net: Network, now: datetime) -> pa.Table:
 
 
 def _observe_faucets(validators: Sequence[str] | None, net: Network, now: datetime) -> pa.Table:
-    if isinstance(validators, str):
-        raise UsageError(f"validators= must be a list of parties, got {validators!r}.")
     if validators is None:
         licenses = build.validator_license_table(_licenses(net), now)
         validators = sorted(set(licenses["validator"].drop_null().to_pylist()))
@@ -215,8 +215,6 @@ def _observe_faucets(validators: Sequence[str] | None, net: Network, now: dateti
 
 
 def _observe_traffic(members: Sequence[str] | None, synchronizer_id: str | None, net: Network, now: datetime) -> pa.Table:
-    if isinstance(members, str):
-        raise UsageError(f"members= must be a list of members, got {members!r}.")
     members = [net.ledger.participant_id()] if members is None else members
     synchronizer = synchronizer_id or net.history.network_rules().dso_rules.domain_id
     if not synchronizer:

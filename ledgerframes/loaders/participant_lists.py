@@ -70,6 +70,7 @@ class ParticipantLists(Ledger):
         self.extra_members = net.extra_members
         self.quarantined: list[bytes] = []
         self.additions = Additions()
+        self.last_list = ""  # the operation that returned the last list
         self._acting_parties: list[str] = []
 
     def acting_parties(self) -> list[str]:
@@ -81,6 +82,8 @@ class ParticipantLists(Ledger):
         """Send a request of an operation, and put bad items of a list into quarantine."""
         response = super().send(operation, request)
         items = LISTS.get(operation.name)
+        if items is not None:
+            self.last_list = response.endpoint
         if self._on_bad_item == "raise" or items is None:
             return response
         members = response.decode(dict[str, msgspec.Raw]) if items.member else {"": response.decode(msgspec.Raw)}

@@ -12,6 +12,7 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.datasets.boundary import name_endpoint
 from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
@@ -41,6 +42,7 @@ class ObservationLoad:
     noun: str  # what the progress bar calls the dataset
     observe: Callable[[Network, datetime], pa.Table]  # returns the latest state
     refresh: bool
+    operations: tuple[str, ...]  # of the history API, from whose responses the rows are made
 
     @property
     def _is_refreshed(self) -> bool:
@@ -64,7 +66,7 @@ class ObservationLoad:
         with Progress(f"{self.noun} ({net.name})", 1, "observations", progress) as bar:
             now = net.now()
             time = _next_time(net, dataset, now)
-            rows = self.observe(net, time)
+            rows = self._observe(time)
             bar.advance(1)
             bar.count(rows=rows.num_rows)
             if time > now and _has_rows(net, dataset, latest := Observation.at(time - MICROSECOND), rows):
@@ -73,9 +75,18 @@ class ObservationLoad:
             net.store.commit(dataset, new, {dataset.tables[0].name: rows}, final=True, source=source)
             return new
 
+    def _observe(self, time: datetime) -> pa.Table:
+        try:
+            rows = self.observe(self.net, time)
+            self.dataset.tables[0].require_distinct(rows)
+        except DecodeError as error:
+            name_endpoint(error, " or ".join(self.net.history.operations[name].route for name in self.operations))
+            raise
+        return rows
+
 
 def _price_votes(net: Network, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, PRICE_VOTES, "price votes", _observe_price_votes, refresh)
+    return ObservationLoad(net, PRICE_VOTES, "price votes", _observe_price_votes, refresh, ("price_votes",))
 
 
 @loader(_price_votes)
@@ -112,7 +123,7 @@ def load_price_votes(net: Network, *, refresh: bool = True, progress: bool | Non
 
 
 def _name_rules(net: Network, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, NAME_RULES, "name rules", _observe_name_rules, refresh)
+    return ObservationLoad(net, NAME_RULES, "name rules", _observe_name_rules, refresh, ("name_rules",))
 
 
 @loader(_name_rules)

@@ -29,7 +29,8 @@ MAX_BATCHES = 100_000  # of a round, in case responses lead to ever new hashes
 
 def _reward_accounting(net: Network, rounds: Iterable[int] | None, refresh: bool) -> ObservationLoad:
     observe = partial(_observe, None if rounds is None else _numbers(rounds))
-    return ObservationLoad(net, REWARD_ACCOUNTING, "reward accounting", observe, refresh)
+    operations = ("reward_totals", "reward_root", "reward_batch")
+    return ObservationLoad(net, REWARD_ACCOUNTING, "reward accounting", observe, refresh, operations)
 
 
 @loader(_reward_accounting)

@@ -21,7 +21,7 @@ from ledgerframes.datasets.state.schema import COMPLETIONS, PACKAGES, PARTIES, S
 from ledgerframes.datasets.state.wire import Completion, PartyDetails, Synchronizer, VettedPackages
 from ledgerframes.errors import DecodeError
 from ledgerframes.loaders.active_contracts import ContractLoad
-from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.arguments import loader, to_ids
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.ledger_filter import MAX_OFFSET
 from ledgerframes.loaders.participant_lists import ParticipantLists
@@ -114,11 +114,12 @@ def load_active_contracts(
 
 
 def _completions(
-    net: Network, parties: Sequence[str], after: int, limit: int | None, on_bad_item: OnBadItem
+    net: Network, parties: Sequence[str] | None, after: int, limit: int | None, on_bad_item: OnBadItem
 ) -> StateLoad[Completion]:
     limit = None if limit is None else require_integer("limit", limit, 0)
     after = require_integer("after", after, 0)
-    fetch = partial(_iter_completions, parties=parties, after=after, limit=limit)
+    submitters = to_ids([parties] if isinstance(parties, str) else parties, "parties") or []
+    fetch = partial(_iter_completions, parties=submitters, after=after, limit=limit)
     return StateLoad(net, COMPLETIONS, fetch, completion_table, on_bad_item, {"after": after})
 
 
@@ -126,7 +127,7 @@ def _completions(
 def load_completions(
     net: Network,
     *,
-    parties: Sequence[str] = (),
+    parties: Sequence[str] | None = None,
     after: int = 0,
     limit: int | None = None,
     on_bad_item: OnBadItem = "raise",
@@ -137,8 +138,8 @@ def load_completions(
     Parameters
     ----------
     net : Network
-    parties : sequence of str
-        Submitters (default: all parties that the token may act as).
+    parties : sequence of str, optional
+        Submitters (default: all parties that the token may read as; before ledger API 3.5 those that it may act as).
     after : int
         Only completions after this offset.
     limit : int, optional

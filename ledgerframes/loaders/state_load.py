@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.datasets import Table
+from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.participant_lists import ParticipantLists
@@ -44,7 +45,9 @@ class StateLoad(Generic[T]):
             for item in self.fetch(ledger):
                 items.append(item)
                 bar.advance(1)
-            rows = self.build(items, ledger.participant_id())
+            participant_id = ledger.participant_id()
+            with decode_boundary(ledger.last_list):
+                rows = self.build(items, participant_id)
             bar.count(rows=len(rows))
         ledger.additions.note({self.table.name: rows})
         ledger.additions.log(net.name)

@@ -204,8 +204,7 @@ def _token_rows(net: Network, table: Table, contracts: pa.Table, on_bad_item: On
     try:
         return token_table(table, contracts)
     except DecodeError:
-        if on_bad_item == "raise":
-            raise
+        pass  # the error of each view names its contract
     positions = range(contracts.num_rows)
     errors = find_errors(positions, lambda part: token_table(table, contracts.take([*part])))
     settle(net, [_bad_view(contracts, position, error) for position, error in errors.items()], on_bad_item, Additions())
@@ -215,5 +214,5 @@ def _token_rows(net: Network, table: Table, contracts: pa.Table, on_bad_item: On
 def _bad_view(contracts: pa.Table, position: int, error: DecodeError) -> BadItem:
     """Return the views of a contract with an error that names it."""
     contract_id, text = (contracts[name][position].as_py() for name in ("contract_id", "interface_views"))
-    reason = f"The views of contract {contract_id} cannot be decoded: {error}"
+    reason = f"The views of contract {contract_id} cannot be decoded: {str(error).removeprefix('Unexpected response: ')}"
     return BadItem((text or "").encode(), DecodeError(reason, json_path=error.json_path))

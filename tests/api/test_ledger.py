@@ -597,6 +597,7 @@ def test_completions_of_an_older_participant_are_those_of_the_parties_that_the_u
         (ME, [], "may act as no party"),
         (ME, [right("CanReadAs", party="alice"), right("ParticipantAdmin")], "may act as no party"),
         (ME, [right("CanActAs", party="")], "may act as no party"),
+        (ME, [right("CanActAsAnyParty")], "may act as any party"),
         (httpx.Response(400, json={"code": "INVALID_ARGUMENT", "cause": "no user"}), [], "does not say which parties"),
         (httpx.Response(403, json={"code": "NA", "cause": "denied"}), [], "does not say which parties"),
         (UNKNOWN_ROUTE, [], "does not say which parties"),

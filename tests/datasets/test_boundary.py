@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from ledgerframes.api.history import History
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets.arrays import parse_amounts
+from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.wire import UpdatesListing
 from ledgerframes.datasets.decode import decode
@@ -18,6 +22,8 @@ from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import ActivityRecord, Event, EventsPage
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, decode_page
+from ledgerframes.datasets.reference.network_build import featured_app_table
+from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.state.build import active_contract_table, completion_table, party_table
 from ledgerframes.datasets.state.wire import (
     ActiveContractsPage,
@@ -81,8 +87,22 @@ def test_values_that_no_column_can_contain(members: dict[str, Any], reason: str)
 
 
 def test_an_amount_that_is_none_is_named() -> None:
-    with pytest.raises(DecodeError, match=r"^view is not an amount of at most ten decimal places, got 'many'\.$"):
-        parse_amounts(["1.5", "many"], "view")
+    for text in ("many", "9" * 29):
+        reason = f"view is not an amount of at most 28 digits and ten decimal places, got '{text}'."
+        with pytest.raises(DecodeError, match=f"^{re.escape(reason)}$"):
+            parse_amounts(["1.5", text], "view")
+
+
+def test_an_outer_boundary_names_the_operation_and_the_next_step() -> None:
+    rights = [Contract("p:M:E", "00", msgspec.Raw(b'{"activityWeight":"much"}'), TIME)]
+    with pytest.raises(DecodeError, match=r"^activityWeight is not an amount") as caught:
+        featured_app_table(rights, datetime(2026, 11, 1, tzinfo=UTC))
+    assert caught.value.endpoint == ""
+    with pytest.raises(DecodeError) as caught, decode_boundary("GET /other"), decode_boundary("GET /thing"):
+        featured_app_table(rights, datetime(2026, 11, 1, tzinfo=UTC))
+    assert str(caught.value).startswith("Unexpected response from GET /thing: activityWeight is not an amount")
+    assert str(caught.value).endswith("got 'much'. Run `ledgerframes doctor` to check the service's version.")
+    assert caught.value.endpoint == "GET /thing"
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc3\x28", b"\xed\xa0\x80"])

@@ -112,6 +112,21 @@ def test_the_value_of_a_new_member_is_found_wherever_it_stands(name: str, tmp_pa
     assert {path for path, value in transport.added.items() if f"{value}" not in text} == set()
 
 
+@pytest.mark.parametrize("load", [lf.load_updates, lf.load_price_votes, lf.load_parties])
+def test_a_new_member_around_rows_need_not_be_utf8(load: Callable[[lf.Network], Any], tmp_path: Path) -> None:
+    box = Sandbox(events=320, days=1)
+    inner = in_process(box.app)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        content = inner.handle_request(request).read()
+        is_object = content.startswith(b"{") and not request.url.path.endswith("/version")
+        return httpx.Response(200, content=b'{"mood":"\xe9",' + content[1:] if is_object else content)
+
+    with connect(box, httpx.MockTransport(answer), tmp_path) as net:
+        load(net)
+    assert set(net.extra_members.values()) == {'"\ufffd"'}
+
+
 def test_a_cache_hit_repeats_the_new_members_of_the_name_rules(tmp_path: Path) -> None:
     box = Sandbox(events=320, days=1)
     for hour in (10, 11):

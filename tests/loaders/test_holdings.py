@@ -106,6 +106,11 @@ def test_owners_are_a_list_of_parties(tmp_path: Path, owners: Any) -> None:
         lf.load_holdings_summary(answering(tmp_path), owners=owners)
 
 
+def test_a_time_of_numpy_has_no_zone(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="at= must be a time"):
+        lf.load_holdings_summary(answering(tmp_path), owners=["a"], at=np.datetime64("2026-11-08T12:00"))  # type: ignore[arg-type]
+
+
 def test_owners_of_a_frame_are_a_list(tmp_path: Path) -> None:
     seen: list[Any] = []
     for owners in (pd.Series(["a", "b"]), np.array(["a", "b"])):

@@ -154,8 +154,10 @@ def test_a_column_is_a_list_of_parties(tmp_path: Path, argument: str) -> None:
     assert len(expected)
     for column in (parties, parties.to_numpy()):
         pd.testing.assert_frame_equal(lf.load_contracts(net, **{argument: column}), expected)
-    with pytest.raises(UsageError, match=f"{argument}= must be a list of texts, got 'a'"):
+    with pytest.raises(UsageError, match=f"{argument}= must be a list of one or more parties, got 'a'"):
         lf.load_contracts(net, **{argument: "a"})
+    with pytest.raises(UsageError, match=rf"{argument}= must be a list of one or more parties, got \[\]"):
+        lf.load_contracts(net, **{argument: parties[:0]})
 
 
 def opaque(store: Path, seen: list[tuple[str, str]]) -> lf.Network:

@@ -91,6 +91,13 @@ def test_no_contracts_and_views_without_values(name: str) -> None:
     assert bare["view"].tolist() == ["{}"]
 
 
+@pytest.mark.parametrize("status", [None, {}, {"code": None}, {"code": "0"}])
+def test_a_status_may_be_null_absent_or_text(status: Any) -> None:
+    interface, view = INTERFACES["token_holdings"][0], VIEWS["token_holdings"]
+    text = json.dumps([{"interfaceId": f"aa:{interface}", "viewStatus": status, "viewValue": view}])
+    assert build("token_holdings", None, text=text)[["view_code", "instrument_id"]].values.tolist() == [[0, "EUR"]]
+
+
 def changed(value: Any, path: str, new: Any) -> Any:
     """A copy of a view with another value somewhere."""
     name, _, rest = path.partition(".")
@@ -141,7 +148,7 @@ def test_malformed_views_are_kept_in_quarantine(
     monkeypatch.setattr(tokens.ContractLoad, "load", lambda *_: contracts)
     net = lf.connect("sandbox", events=300, days=1, store=tmp_path)
     load = getattr(lf, f"load_{name}")
-    with pytest.raises(DecodeError):
+    with pytest.raises(DecodeError, match="The views of contract c1 cannot be decoded: expected"):
         load(net)
     assert load(net, on_bad_item="quarantine")["contract_id"].tolist() == ["c0", "c2"]
     kept = {path.read_text() for path in (net.local_dir / "quarantine").iterdir()}

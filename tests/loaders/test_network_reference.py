@@ -145,8 +145,31 @@ def test_a_balance_needs_no_typing(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(bare, prefixed)
     with pytest.raises(NotFoundError, match="No traffic state of member"):
         load("traffic_status", net, members=["PAR::nobody::1220ab"])
-    with pytest.raises(UsageError, match="members= must be a list"):
-        load("traffic_status", net, members="nobody")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        *(
+            ("traffic_status", {"members": members}, "members= must be a list of one or more")
+            for members in ("nobody", 5, [None], [])
+        ),
+        ("validator_faucets", {"validators": "v"}, "validators= must be a list of one or more parties, got 'v'"),
+        ("validator_faucets", {"validators": []}, "validators= must be a list of one or more"),
+        ("name_entries", {"name_prefix": 5}, "name_prefix= must be text, got 5"),
+    ],
+)
+def test_wrong_arguments_are_refused(tmp_path: Path, name: str, options: Any, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        load(name, answering(tmp_path, {}), **options)
+
+
+def test_validators_may_be_any_collection(tmp_path: Path) -> None:
+    seen: list[httpx.Request] = []
+    net = answering(tmp_path, EMPTY, seen=seen)
+    for validators in ({"v"}, iter(["v"]), pd.Series(["v"])):
+        load("validator_faucets", net, validators=validators)
+        assert seen.pop().url.params.get_list("validator_ids") == ["v"]
 
 
 # -- good, empty and malformed answers ----------------------------------------------------------------------------------
@@ -285,8 +308,9 @@ def test_malformed_answers_are_refused_and_not_stored(tmp_path: Path, name: str,
     ],
 )
 def test_malformed_contents_are_refused(tmp_path: Path, name: str, path: str, payload: Any) -> None:
-    with pytest.raises(DecodeError):
+    with pytest.raises(DecodeError, match=path) as caught:
         load(name, answering(tmp_path, {path: payload}))
+    assert path in caught.value.endpoint
 
 
 def test_new_members_are_kept(tmp_path: Path) -> None:
@@ -354,5 +378,12 @@ def test_a_duration_may_have_all_digits_of_64_bits() -> None:
         return list(name_rules_table(rules, None, NOW, cache_hit=False)["renewal_duration"].to_pylist())
 
     assert durations(2**63 - 1) == [2**63 - 1]
+    assert name_rules_table(contract_of({"config": None}), None, NOW, cache_hit=False)["renewal_duration"].to_pylist() == [None]
     with pytest.raises(DecodeError, match="larger than the API allows"):
         durations(2**63)
+
+
+@pytest.mark.parametrize("config", ["none", {"renewalDuration": "90d"}, {"entryLifetime": {"microseconds": "1.5"}}])
+def test_a_duration_that_cannot_be_read_is_not_missing(config: Any) -> None:
+    with pytest.raises(DecodeError, match=r"config of contract|Duration.microseconds is not|entryLifetime.microseconds is not"):
+        name_rules_table(contract_of({"config": config}), None, NOW, cache_hit=False)

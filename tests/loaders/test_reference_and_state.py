@@ -111,6 +111,15 @@ def test_a_vote_that_is_none_is_refused(tmp_path: Path, payload: object) -> None
         lf.load_price_votes(answering(tmp_path, {"coin_price_votes": [contract]}))
 
 
+def test_a_vote_that_occurs_twice_is_refused_and_not_stored(tmp_path: Path) -> None:
+    payload = {"sv": "a", "coinPrice": "1"}
+    contract = {"template_id": "p:M:E", "contract_id": "00", "payload": payload, "created_at": "2026-11-01T00:00:00Z"}
+    net = answering(tmp_path, {"coin_price_votes": [contract, contract]})
+    with pytest.raises(DecodeError, match="Table price_votes: two rows have the key contract_id 00, "):
+        lf.load_price_votes(net)
+    assert lf.load_price_votes(net, refresh=False).empty
+
+
 # -- vocabulary and encodings ---------------------------------------------------------------------------------------
 
 
@@ -198,6 +207,11 @@ def test_offsets_and_parties_of_a_frame_are_arguments(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(completions, lf.load_completions(older, parties=list(parties), after=int(offset)))
 
 
+def test_no_parties_are_not_all_parties(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"parties= must be a list of one or more parties, got \[\]\."):
+        lf.load_completions(connect(tmp_path), parties=pd.Series([], dtype="str"))
+
+
 def test_completions_of_an_older_participant_need_no_parties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "LIST_SIZE", 2)
     box = Sandbox(**WORLD, ledger_version="3.4")
@@ -263,6 +277,24 @@ def test_empty_state_gives_an_empty_frame(tmp_path: Path, name: str) -> None:
 def test_malformed_state_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(DecodeError):
         getattr(lf, f"load_{name}")(answering(tmp_path, {"participantId": 7, "offset": "x"}))
+
+
+def test_an_error_in_a_state_names_its_operation(tmp_path: Path) -> None:
+    completion = {
+        "commandId": "c",
+        "offset": 7,
+        "status": {"code": 0},
+        "synchronizerTime": {"synchronizerId": "s", "recordTime": "soon"},
+    }
+    body = [{"completionResponse": {"Completion": {"value": completion}}}]
+    transport = httpx.MockTransport(
+        lambda request: httpx.Response(200, json=body if "completions" in request.url.path else {"participantId": "p"})
+    )
+    net = lf.connect(
+        "sandbox", history_url="http://one.invalid", ledger_url="http://one.invalid", transport=transport, store=tmp_path
+    )
+    with pytest.raises(DecodeError, match="from POST /v2/commands/command-completions: recordTime is not a time"):
+        lf.load_completions(net, limit=1)
 
 
 def test_active_contracts_are_creates_without_archives(tmp_path: Path) -> None:

@@ -35,12 +35,13 @@ def token_table(table: Table, contracts: pa.Table) -> pa.Table:
     interface, kind, columns_of = INTERFACES[table.name]
     pairs = zip(contracts["interface_views"].to_pylist(), contracts["contract_id"].to_pylist(), strict=True)
     entries = [_entry(text, interface.partition(":")[2], contract_id) for text, contract_id in pairs]
-    raws = [bytes(entry.view_value) if entry.view_status.code == 0 else b"" for entry in entries]
+    statuses = [entry.view_status or wire.ViewStatus() for entry in entries]
+    raws = [b"" if status.code else bytes(entry.view_value) for entry, status in zip(entries, statuses, strict=True)]
     views = [msgspec.json.decode(raw, type=kind) if raw not in (b"", b"null") else None for raw in raws]
     common = {column.name: contracts[column.name] for column in schema.CONTRACT}
     status = {
-        "view_code": [entry.view_status.code for entry in entries],
-        "view_message": [entry.view_status.message for entry in entries],
+        "view_code": [status.code or 0 for status in statuses],
+        "view_message": [status.message for status in statuses],
         "view": [None if view is None else raw.decode() for raw, view in zip(raws, views, strict=True)],
     }
     return table.sorted(table.from_arrays({**common, **_parsed(columns_of(views)), **status}))
@@ -48,7 +49,7 @@ def token_table(table: Table, contracts: pa.Table) -> pa.Table:
 
 def _entry(text: str | None, interface: str, contract_id: str) -> wire.InterfaceView:
     """Return the view of a contract through an interface, by its module and entity."""
-    for entry in msgspec.json.decode(text or "[]", type=list[wire.InterfaceView]):
+    for entry in msgspec.json.decode(text or "[]", type=list[wire.InterfaceView], strict=False):
         if entry.interface_id.endswith(f":{interface}"):
             return entry
     raise DecodeError(f"Contract {contract_id} has no view through {interface}.", json_path="$..interfaceViews")

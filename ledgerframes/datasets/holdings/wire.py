@@ -83,7 +83,7 @@ class Allocation(View, frozen=True):
 class ViewStatus(View, frozen=True):
     """Whether a participant could compute a view."""
 
-    code: int = 0
+    code: int | None = None
     message: str | None = None
 
 
@@ -91,5 +91,5 @@ class InterfaceView(View, frozen=True):
     """A view of a contract through an interface."""
 
     interface_id: str
-    view_status: ViewStatus = ViewStatus()
+    view_status: ViewStatus | None = None
     view_value: msgspec.Raw = ABSENT

@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from ledgerframes.datasets._columns import StructColumns
-from ledgerframes.datasets.arrays import parse_amounts, parse_timestamps, split_template_ids
+from ledgerframes.datasets.arrays import MAX_SHOWN, parse_amounts, parse_timestamps, split_template_ids
 from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.reference.schema import NAME_RULES, PRICE_VOTES
 from ledgerframes.datasets.reference.wire import Contract
@@ -56,8 +56,9 @@ def name_rules_table(contract: Contract, synchronizer_id: str | None, observed_a
         If the payload is not that of rules.
     """
     payload = payload_of(contract)
-    config = payload.get("config")
-    config = config if isinstance(config, dict) else {}
+    config = payload.get("config") or {}
+    if not isinstance(config, dict):
+        raise DecodeError(f"The config of contract {contract.contract_id} is not an object.", json_path="$..config")
     columns = StructColumns.from_structs(Contract, [contract])
     return columns.to_table(
         NAME_RULES,
@@ -98,8 +99,19 @@ def texts_of(payloads: Sequence[dict[str, Any]], name: str) -> pa.Array:
     return pa.array([None if value is None else str(value) for value in values], TEXT)
 
 
+def whole_number(value: object, member: str) -> int | None:
+    """Return a whole number that is sent as such or as text, None if it is missing."""
+    if value is None:
+        return None
+    if not re.fullmatch(r"-?\d{1,19}", str(value), re.ASCII):
+        raise DecodeError(f"{member} is not a whole number, got {str(value)[:MAX_SHOWN]!r}.", json_path=f"$..{member}")
+    return int(str(value))
+
+
 def _microseconds(payload: dict[str, Any], member: str) -> int | None:
-    """Return a duration in the form of the contract language."""
+    """Return a duration in the form of the contract language, None if it is missing."""
     duration = payload.get(member)
-    text = str(duration.get("microseconds", "")) if isinstance(duration, dict) else ""
-    return int(text) if re.fullmatch(r"-?\d{1,19}", text) else None
+    if duration is None:
+        return None
+    microseconds = duration.get("microseconds", duration) if isinstance(duration, dict) else duration
+    return whole_number(microseconds, f"{member}.microseconds")

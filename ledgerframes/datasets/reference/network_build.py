@@ -14,7 +14,7 @@ from ledgerframes.datasets.arrays import parse_amounts, parse_timestamps, split_
 from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.extras import encode_extras
 from ledgerframes.datasets.reference import network_schema as schema
-from ledgerframes.datasets.reference.build import member, payload_of, texts_of
+from ledgerframes.datasets.reference.build import member, payload_of, texts_of, whole_number
 from ledgerframes.datasets.reference.wire import (
     Contract,
     DomainScans,
@@ -42,14 +42,14 @@ def mining_round_table(rounds: MiningRounds, closed: Sequence[Contract], observe
     states = [*rounds.open_mining_rounds.values(), *rounds.issuing_mining_rounds.values()]
     contracts = [*map(_contract, states), *closed]
     payloads = [payload_of(contract) for contract in contracts]
-    numbers = [member(payload, "round", "number") for payload in payloads]
+    numbers = [whole_number(member(payload, "round", "number"), "round.number") for payload in payloads]
     counts = {"open": len(rounds.open_mining_rounds), "issuing": len(rounds.issuing_mining_rounds), "closed": len(closed)}
     return _contract_table(
         schema.MINING_ROUNDS,
         contracts,
         observed_at,
         round_state=[state for state, count in counts.items() for _ in range(count)],
-        round_number=[None if number is None else int(str(number)) for number in numbers],
+        round_number=numbers,
         opens_at=parse_timestamps(texts_of(payloads, "opensAt"), "opensAt"),
         synchronizer_id=[*(state.domain_id for state in states), *(None for _ in closed)],
         extra=encode_extras(contracts, round=[*states, *(None for _ in closed)]),
