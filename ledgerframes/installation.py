@@ -1,11 +1,13 @@
-"""The installed version, the extra of each optional dependency, and whether root runs it."""
+"""The installed version, its files, the extra of each optional dependency, and whether root runs it."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ledgerframes.errors import UsageError
 
@@ -40,6 +42,16 @@ def installed_version() -> str:
 def is_root() -> bool:
     """Return whether root runs this process, whom some programs refuse."""
     return hasattr(os, "geteuid") and os.geteuid() == 0  # not on Windows
+
+
+@functools.cache
+def code_digest(package: Path = Path(__file__).parent) -> str:
+    """Return a digest of the installed files.
+
+    In a clone the code changes between two versions. Besides modules, templates, styles and tables decide what a report says.
+    """
+    files = sorted(path for path in package.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 @contextmanager

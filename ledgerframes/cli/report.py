@@ -54,8 +54,8 @@ def run(
     """Run a report over a window and publish it.
 
     A report is a web page with its tables and a run.json. A run over the same data with the same parameters, notebook and
-    version of ledgerframes is reused. If a run fails, the previously published report stays in place. index.html in the
-    directory lists all runs.
+    code of ledgerframes is reused. If a run fails, the previously published report stays in place. index.html in the directory
+    lists all runs.
 
     A rule is a figure, a comparison and a number, such as "wasted_share > 0.2". `ledgerframes report status --json` shows the
     figures. The commands of --on-success and --on-failure get LEDGERFRAMES_REPORT, LEDGERFRAMES_REPORT_PAGE and

@@ -17,10 +17,9 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.datasets.registry import BULK_ACS, CONTRACTS, DATASETS, EVENTS, REWARD_ACCOUNTING, Dataset
-from ledgerframes.installation import installed_version
+from ledgerframes.installation import code_digest, installed_version
 from ledgerframes.network import Network
 from ledgerframes.report.loads import history_window
-from ledgerframes.report.page import template_digest
 from ledgerframes.report.registry import Report
 from ledgerframes.store.location import digest_of
 from ledgerframes.store.sources import START_OF_TIME
@@ -55,7 +54,7 @@ class FrozenInputs:
             "end": iso(min(self.window.until, self.net.now())),  # data are no newer
             "parameters": self.parameters,
             "notebook": digest_of(self.report.path),
-            "page": template_digest(),
+            "code": code_digest(),
             "version": installed_version(),
             "history": digest_of(self.history) if self.history else "",
             "data": self.data_digest,

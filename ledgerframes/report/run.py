@@ -18,7 +18,7 @@ from ledgerframes.api.versions import TRIED
 from ledgerframes.engine.connection import temporary_dir
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.installation import extra_for
+from ledgerframes.installation import code_digest, extra_for
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, Requirements, require_past, require_requests
@@ -51,7 +51,7 @@ class ReportResult:
     ----------
     report : str
     key : str
-        Identifies the content: the same key means the same data, parameters, notebook and version of ledgerframes.
+        Identifies the content: the same key means the same data, parameters, notebook and code of ledgerframes.
     directory : Path
         Contains the page, ``run.json`` and ``tables/``.
     page_path : Path
@@ -354,7 +354,12 @@ class _Run:
             "summary": summary,
             **measured.facts,
             "versions": versions_in_use(),
-            "inputs": {"notebook": digest_of(self.report.path), "page": template_digest(), **measured.digests},
+            "inputs": {
+                "notebook": digest_of(self.report.path),
+                "page": template_digest(),
+                "code": code_digest(),
+                **measured.digests,
+            },
             "digest": self._digest(inputs),
         }
 
@@ -366,7 +371,7 @@ class _Run:
     def _key(self, inputs: FrozenInputs, facts: RunFacts) -> str:
         """Return the window and a digest of all inputs that determine the page."""
         content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage", "quality", "summary")}
-        content |= {name: facts["inputs"][name] for name in ("snapshot", "history", "notebook", "page")}
+        content |= {name: facts["inputs"][name] for name in ("snapshot", "history", "notebook", "code")}
         content |= {"data": inputs.data_digest, "version": facts["versions"]["ledgerframes"]}
         if self.pdf:
             content["files"] = PDF

@@ -211,6 +211,8 @@ class Inputs(WindowDigests):
         Digest of the notebook.
     page : str
         Digest of the templates of the page.
+    code : str
+        Digest of the files of ledgerframes.
     snapshot : str
         Digest of all segments of the window.
     history : str
@@ -221,6 +223,7 @@ class Inputs(WindowDigests):
 
     notebook: str
     page: str
+    code: NotRequired[str]
 
 
 class ServiceVersions(TypedDict):

@@ -13,6 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import ledgerframes as lf
 from ledgerframes.errors import CoverageError
+from ledgerframes.installation import code_digest
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult, run_report
 from ledgerframes.report.coverage import Coverage
@@ -83,6 +84,29 @@ def test_a_run_of_a_release_without_digests_is_reused_too(net: Network, tmp_path
     path.write_text(json.dumps(run), encoding="utf-8")
     again = run_again(small, net, tmp_path / "out")
     assert again.reused and again.key == first.key
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_report_is_made_again_after_a_change_of_the_code(
+    net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run_again(small, net, tmp_path / "out")
+    for module in ("freeze", "run"):
+        monkeypatch.setattr(f"ledgerframes.report.{module}.code_digest", lambda: "changed")
+    again = run_again(small, net, tmp_path / "out")
+    assert not again.reused and again.key != first.key
+    assert (first.run["inputs"]["code"], again.run["inputs"]["code"]) == (code_digest(), "changed")
+
+
+def test_all_files_but_compiled_modules_are_the_code(tmp_path: Path) -> None:
+    digests = []
+    for name in ("module.py", "templates/page.html.j2", "module.py", "__pycache__/module.pyc"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{name} {len(digests)}", encoding="utf-8")
+        code_digest.cache_clear()
+        digests.append(code_digest(tmp_path))
+    assert len(set(digests[:3])) == 3 and digests[2] == digests[3]
 
 
 @pytest.mark.usefixtures("no_kernel")
