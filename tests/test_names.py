@@ -76,7 +76,9 @@ def test_help_of_the_package_fits_on_two_screens_and_names_everything() -> None:
 
 
 def test_the_version_is_that_of_the_project() -> None:
-    assert lf.__version__ == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert lf.__version__ == version
+    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text().splitlines()
     with pytest.raises(AttributeError, match="no attribute 'versoin'"):
         _ = lf.versoin
 
@@ -138,9 +140,10 @@ def test_importing_is_light() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
-def test_version_is_in_the_changelog() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text()
+def test_the_changelog_begins_with_the_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == ("Unreleased" if version.endswith(".dev0") else version)
 
 
 def test_lock_names_no_registry() -> None:
