@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,16 @@ def test_words_are_looked_for_in_questions_and_calls(words: str) -> None:
 def test_who_pays_is_a_question() -> None:
     (example,) = lf.questions("who pays")["example"]
     assert 'lf.cost.spend(frames, by="participant")' in example
+
+
+def test_what_users_paid_has_failed_commands() -> None:
+    (example,) = lf.questions("user of my participant")["example"]
+    names: dict[str, Any] = {"lf": lf, "own": lf.connect("sandbox", events=600, days=1)}
+    exec(example, names)
+    completions, paid = names["completions"], names["paid"]
+    assert completions["user_id"].notna().all() and paid.sum() == completions["paid_traffic_cost"].sum()
+    is_accepted = completions["status_code"] == 0
+    assert 0 < completions.loc[is_accepted, "paid_traffic_cost"].sum() < paid.sum()
 
 
 def test_unknown_words_find_no_row_and_keep_the_columns() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 GOOD = {"question": "How much?", "page": "times-and-costs.md", "example": "costs = lf.cost.spend(frames)"}
-NUMBER_OF_QUESTIONS = 42
+NUMBER_OF_QUESTIONS = 41
 
 
 def test_every_question_is_declared_once(questions: ModuleType) -> None:
