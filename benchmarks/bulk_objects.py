@@ -118,7 +118,7 @@ def memory(history: Path, folder: Path) -> Row:
     sizes = ", ".join(f"{fact['bytes'] / 1e9:.2g} GB: +{more:.0f}" for fact, more in zip(facts, over, strict=True))
     return Row(
         Figure("peak memory of reading an object, MB over bare", max(over), 150, 250, higher_is_better=False, note=sizes),
-        "The operating system's own figure (VmHWM) of a fresh process that loads one object with its threads, less what it was "
+        "The operating system's own figure (VmHWM) of a fresh process that loads one object with its threads, minus the peak "
         "after all imports. The largest of four sizes counts.",
     )
 

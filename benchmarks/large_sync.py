@@ -41,7 +41,7 @@ def large_sync(objects: list[Path], rounds: int, picture: Path) -> Row:
     return Row(
         Figure("10 GB of bulk objects synced: MB a process over bare", over, 150, 250, higher_is_better=False, note=note),
         "`load_bulk(paths=…)` with its own workers, from objects to committed segments. The largest peak (VmHWM) of any process, "
-        "caller or worker, less that of a process after all imports. See the picture for the cost.",
+        "caller or worker, minus that of a process after all imports. See the picture for the cost.",
     )
 
 

@@ -22,11 +22,12 @@ HEAD = """\
 # Performance
 
 Ratios, measured in one run, each against something that was measured in the same run: seconds are those of one machine, ratios
-mostly are not. Contestants run one after the other in each round; a ratio is taken inside a round, and a median counts.
+mostly are not. In each repeat, all variants run one after the other. A ratio compares variants of one repeat, and the median of
+the repeats is reported.
 
-Other programs make a shared machine slower, some code more than other code. So a loop that never changes is timed
-before and after each run, and a run waits up to a second for a calm moment. Rounds are held until enough of them were calm, or
-twice as many as count; the calmest count. Only the loop decides which these are, and the notes below say how slow it was in
+Other programs make a shared machine slower, some code more than other code. So a loop that never changes is timed before and
+after each run, and a run waits up to a second for a calm moment. Repeats go on until enough of them were calm, or until there
+are twice as many as count. The calmest count. Only the loop decides which these are, and the notes below say how slow it was in
 them. Memory and the large sync at the end are measured without that.
 
 Memory is what the operating system says of fresh processes (VmHWM). Disk caches are warm.

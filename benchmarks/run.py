@@ -29,9 +29,10 @@ from warm_reads import warm_reads
 
 HOW_TABLES = (
     "The nine history tables from the same JSON lines, in memory, on one core; see `benchmarks/table_building.py`. Tables are "
-    "kept but beside decoding alone, which keeps nothing: there they are let go, and both take turns, block by block. "
+    "retained, except in the comparison with decoding alone, which retains nothing: there they are dropped, and both take turns, "
+    "block by block. "
     "The prototype, `benchmarks/prototype.py`, builds the same columns of the same structs, but keeps no unknown members and "
-    "checks nothing. Pandas, which takes longer than the others together, has rounds of its own, with all tables."
+    "checks nothing. Pandas, which takes longer than the others together, is repeated separately, with all tables."
 )
 HOW_UNKNOWN = (
     "The nine history tables from JSON lines in which each item, or each node, has a member that this version does not know, to "

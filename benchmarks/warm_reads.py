@@ -59,7 +59,7 @@ def warm_reads(rows: int, rounds: int) -> list[Row]:
     whole, whole_note = _against_bare(scattered, WHOLE, rounds)
     after, after_note = _against_bare(compacted, WHOLE, rounds)
     day, day_note = _against_bare(scattered, ONE_DAY, 3 * rounds)
-    how = "`load_traffic` of two columns, warm, with the look into the catalog that says that nothing is missing. Against "
+    how = "`load_traffic` of two columns, warm, including the catalog lookup that shows that nothing is missing. Against "
     how += "`pyarrow.dataset` of the same files to pandas, with the same two columns and dtypes."
     return [
         Row.of(

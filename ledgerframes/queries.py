@@ -65,8 +65,8 @@ def sql(
 
     Every stored table is a SQL view, and so is every relation that analyses share, such as ``requests``. A table of several
     datasets is read from the first that has rows, in the order ``events``, ``events_by_id``, ``bulk``, ``bulk_by_key``,
-    ``bulk_acs``, ``bulk_acs_by_key``, ``ledger``. ``bulk.updates`` names the dataset. All SQL views show the store as of one
-    moment.
+    ``bulk_acs``, ``bulk_acs_by_key``, ``contracts``, ``ledger``, and then reference data. ``bulk.updates`` names the dataset.
+    All SQL views show the store as of one moment.
 
     Parameters
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ledgerframes.cli.output import PIPE_CLOSED
 from ledgerframes.cli.signals import ENDINGS
 from ledgerframes.errors import (
     CoverageError,
@@ -27,13 +28,13 @@ INTERRUPTED = 130
 # The meaning of each exit code, as the help and the docs show it.
 EXIT_CODES = {
     SUCCESS: "Success.",
-    FAILURE: "The store cannot be used, or an unexpected error occurred.",
+    FAILURE: "Damaged or different data, an unusable store, or another error.",
     USAGE: "Usage error, such as an unknown name or an invalid time.",
     INSUFFICIENT_DATA: "Insufficient data, such as a window without events.",
     SERVICE: "A service is unreachable, or its response is an error or unexpected.",
     REPORT: "A notebook failed, a run timed out, or another run is active.",
     RULE: "The report is published, but breaks a rule of --fail-if.",
-    **dict(sorted(ENDINGS.values())),
+    **dict(sorted([*ENDINGS.values(), (PIPE_CLOSED, "The program that reads the output has closed its pipe.")])),
 }
 
 ERROR_CODES: dict[type[LedgerframesError], int] = {

@@ -76,7 +76,7 @@ def _format_compaction(document: dict[str, Any]) -> str:
 
 def verify(
     context: CommandContext,
-    quick: Annotated[bool, option("--quick", "Check existence, size and row count, but no digests.")] = False,
+    quick: Annotated[bool, option("--quick", "Check existence, size, footer and row count, but read no whole file.")] = False,
     repair: Annotated[bool, option("--repair", "Move damaged segments to quarantine and fetch their rows again.")] = False,
     drop_unrecoverable: Annotated[
         bool, option("--drop-unrecoverable", "With --repair, also drop segments that cannot be fetched again.")

@@ -212,8 +212,8 @@ def load_updates(
     net : Network
     since, until : str, date or datetime, optional
         Half-open window of record times, UTC; ``until`` defaults to now. By default the whole ledger. About 50 requests for
-        one update each find the offsets of the window. Ten minutes on both sides are also loaded, because [several
-        synchronizers](docs/facts.md#record-times-and-offsets) can differ.
+        one update each find the offsets of the window. Ten minutes on both sides are also loaded, because several
+        synchronizers can differ (docs/facts.md#record-times-and-offsets).
     during : str, optional
         A date word instead, such as ``yesterday``.
     after, through : int, optional

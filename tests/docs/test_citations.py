@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,8 @@ def test_every_fact_names_its_source() -> None:
     sections = facts.partition("\n## Traps\n")[2].split("\n#### ")[1:]
     assert len(sections) > 60
     assert [section.partition("\n")[0] for section in sections if "*Source: " not in section] == []
+    names = tuple(re.findall(r"^\| ([a-z ]+) \|", facts.partition("| source | meaning |")[2].partition("\n\n")[0], re.MULTILINE))
+    assert len(names) > 5 and [source for source in re.findall(r"\*Source: ([^*]+)", facts) if not source.startswith(names)] == []
 
 
 # -- the checks can fail --------------------------------------------------------------------------------------------------
