@@ -290,6 +290,8 @@ def connect(
     # Imported here, because pydantic builds the models of the settings at import.
     from ledgerframes.settings import load_settings
 
+    if not isinstance(offline, bool | None):
+        raise UsageError(f"offline= must be True or False, got {offline!r}.")
     settings = load_settings(profile, overrides)
     frozen = _frozen_catalog(snapshot or os.environ.get("LEDGERFRAMES_SNAPSHOT"))
     without_requests = bool(frozen) or (_flag("LEDGERFRAMES_OFFLINE") if offline is None else offline)
@@ -315,6 +317,8 @@ def _network_of(
     if settings.profile == SANDBOX and not (settings.history_url or settings.ledger_url or settings.wallet_url):
         if transport is not None:
             raise UsageError("transport= is not for the sandbox. Pass history_url=, ledger_url= or wallet_url=, too.")
+        if overrides.get("network") is not None:
+            raise UsageError("network= cannot name the embedded sandbox, which is named after its world. Omit network=.")
         return _embedded(settings, overrides, faults, offline, frozen)
     if faults or not SandboxShape.model_fields.keys().isdisjoint(overrides):
         raise UsageError(

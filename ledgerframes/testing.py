@@ -19,8 +19,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -139,9 +140,9 @@ class SampleTable:
         >>> testing.table("traffic").fill([{"update_id": "a", "total_traffic_cost": 5}])["extra"].to_pylist()
         [None]
         """
-        if isinstance(rows, Mapping):
-            raise UsageError(f"rows of {self.spec.name} must be a list of mappings, got one mapping.")
-        mappings = [dict(row) for row in rows]
+        mappings = list(rows) if isinstance(rows, Iterable) and not isinstance(rows, Mapping) else None
+        if mappings is None or not all(isinstance(row, Mapping) for row in mappings):
+            raise UsageError(f"rows of {self.spec.name} must be a list of mappings, got {rows!r}.")
         self.spec.select(list(dict.fromkeys(name for row in mappings for name in row)))
         columns = {
             column.name: _to_array(
@@ -201,6 +202,8 @@ def frames_of(
     UsageError
         If a table or column is unknown, or a value is not of its type or missing where none can be.
     """
+    if population not in get_args(Population):
+        raise UsageError(f"Unknown population {population!r}. Choose from {', '.join(get_args(Population))}.")
     arrow = {name: _to_arrow(table(name), rows) for name, rows in tables.items()}
     if coverage is None and window is not None:
         facts = {"status": "final", "rows": sum(rows.num_rows for rows in arrow.values()), "source": "file"}
@@ -272,13 +275,14 @@ def _to_array(column: Column, values: Any) -> pa.Array:
     """Return values as those of a column, or raise a UsageError."""
     is_whole = pa.types.is_integer(column.value_type)
     for value in values if pa.types.is_timestamp(column.type) else ():
-        if isinstance(value, datetime) and value == value:  # NaT is a datetime that does not equal itself
-            instant(value, column.name)  # refuses local times and nanoseconds, which Arrow would read as UTC and cut off
+        if isinstance(value, datetime | np.datetime64) and value == value:  # NaT is a datetime that does not equal itself
+            # Refuses local times, as all of NumPy are, and nanoseconds, which Arrow would read as UTC and cut off.
+            instant(value, column.name)  # type: ignore[arg-type]
     try:
-        if is_whole and (broken := [each for each in values if isinstance(each, float) and each % 1 > 0]):
+        if is_whole and (broken := [each for each in values if isinstance(each, float | Decimal) and each == each and each % 1]):
             raise TypeError(f"{broken[0]} is no integer")  # which Arrow would cut off
         return pa.array(values, column.value_type, from_pandas=True)
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
         raise UsageError(f"{column.name}= must be values of type {column.value_type}: {error}.") from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,15 @@ def test_unknown_names_are_usage_errors(wrong, reason) -> None:  # type: ignore[
     ("make", "reason"),
     [
         (lambda: testing.table("traffic").sample(2, total_traffic_cost=1.5), "total_traffic_cost= must be values of type int64"),
+        (lambda: testing.table("traffic").sample(1, total_traffic_cost=Decimal("-1.5")), "-1.5 is no integer"),
+        (
+            lambda: testing.table("traffic").sample(1, record_time=np.datetime64("2026-11-08T00:00")),
+            "record_time= must be a time",
+        ),
+        (lambda: testing.table("traffic").sample(1, record_time=[5j]), "record_time= must be values of type timestamp"),
+        (lambda: testing.frames_of(traffic=None), "rows of traffic must be a list of mappings, got None"),
+        (lambda: testing.frames_of(traffic="abc"), "rows of traffic must be a list of mappings, got 'abc'"),
+        (lambda: testing.frames_of(population="some"), "Unknown population 'some'. Choose from all, chosen, committed"),
         (lambda: testing.table("traffic").sample(2, total_traffic_cost="a"), "total_traffic_cost= must be values of type int64"),
         (
             lambda: testing.table("traffic").sample(1, total_traffic_cost=2**70),

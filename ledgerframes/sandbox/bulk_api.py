@@ -127,7 +127,8 @@ class BulkApi(Api):
 
     def _reference(self, key: str) -> Json:
         before, _, _ = flask.request.base_url.partition("/v0/")
-        return {"url": f"{before}{DOWNLOAD}{quote(key, safe='')}", "digest": self._digest(key)}
+        name = quote(key, safe="").replace("~", "%7E")
+        return {"url": f"{before}{DOWNLOAD}{name}", "digest": self._digest(key)}
 
 
 def corrupt(raw: bytes) -> bytes:

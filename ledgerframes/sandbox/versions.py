@@ -18,8 +18,8 @@ def history_release_of(version: str) -> str:
 
 
 def _release(argument: str, version: str, releases: dict[str, str]) -> str:
-    minor = ".".join(version.split(".")[:2])
-    if minor not in releases:
+    minor = ".".join(str(version).split(".")[:2])
+    if not isinstance(version, str) or minor not in releases:
         example = releases[list(releases)[len(releases) // 2]]
         raise ValueError(f"{argument}= must be {', '.join(releases)}, or a release such as {example}, got {version!r}.")
     return releases[minor] if version == minor else version

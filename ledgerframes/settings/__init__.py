@@ -116,6 +116,8 @@ class Settings(BaseModel):
     @field_validator("history_url", "ledger_url", "wallet_url", mode="before")
     @classmethod
     def _one_or_several(cls, value: object) -> object:
+        if not isinstance(value, str | list | tuple):
+            raise ValueError("must be a URL or a list of URLs")
         return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
 
     @field_validator("history_url", "ledger_url", "wallet_url")
@@ -123,7 +125,9 @@ class Settings(BaseModel):
     def _web_addresses(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
         for url in urls:
             if not is_web_address(url):
-                raise ValueError(f"must be http(s) URLs of a valid host, without user and password, got {url.split('@')[-1]!r}")
+                address = re.split("[?#]", url.split("@")[-1])[0]  # a query may have a key
+                parts = "user, password, query and fragment"
+                raise ValueError(f"must be http(s) URLs of a valid host, without {parts}, got {address!r}")
         return tuple(url.rstrip("/") for url in urls)
 
     @model_validator(mode="after")
@@ -159,7 +163,7 @@ class Settings(BaseModel):
     @field_validator("vocabulary", mode="before")
     @classmethod
     def _named_vocabulary(cls, value: object) -> object:
-        return Vocabulary.preset(value) if isinstance(value, str) else value
+        return value if isinstance(value, Vocabulary | Mapping) else Vocabulary.preset(value)
 
 
 # Settings in these groups may also be written at the top level of a profile.
@@ -370,8 +374,9 @@ def _describe(error: ValidationError) -> str:
     parts = _invalid_parts(error)
     name = ".".join(part for part in parts if part == parts[0] or part in Vocabulary.model_fields)
     if first["type"] == "extra_forbidden":
-        near = "".join(f"Did you mean {each}? " for each in difflib.get_close_matches(parts[-1], _field_names(), 1))
-        return f"Unknown setting {'.'.join(parts)!r}. {near}Choose from {', '.join(_field_names())}."
+        known = list(Vocabulary.model_fields) if parts[0] == "vocabulary" else _field_names()
+        near = "".join(f"Did you mean {each}? " for each in difflib.get_close_matches(parts[-1], known, 1))
+        return f"Unknown setting {'.'.join(parts)!r}. {near}Choose from {', '.join(known)}."
     reason = describe_constraint(first["msg"])
     return f"{name}= {reason}." if name else f"{reason}."
 

@@ -40,13 +40,17 @@ def is_file(path: Path) -> bool:
 
 
 def is_web_address(url: str) -> bool:
-    """Return whether a text is an http(s) URL of a valid host, without user and password."""
-    if not re.fullmatch(r"https?://([\w.-]+|\[[0-9a-fA-F:]+\])(:\d{1,5})?(/[^@\s]*)?", url):
+    """Return whether a text is an http(s) URL of a valid host and port.
+
+    It has no user, password, query and fragment.
+    """
+    if not re.fullmatch(r"https?://([\w.-]+|\[[0-9a-fA-F:]+\])(:\d{1,5})?(/[^@\s?#]*)?", url):
         return False
     try:
-        host = urlsplit(url).hostname or ""
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
         return bool(ipaddress.IPv6Address(host) if ":" in host else host.encode("idna"))
-    except ValueError:  # also of an empty label, or one that is too long
+    except ValueError:  # also of an empty label, one that is too long, or a port above 65535
         return False
 
 

@@ -31,9 +31,9 @@ class Vocabulary(BaseModel):
     lang: str = Field(default="lang", pattern=r"^[a-z][a-z0-9_]*$")
 
     @classmethod
-    def preset(cls, name: str) -> Vocabulary:
+    def preset(cls, name: object) -> Vocabulary:
         """Return the vocabulary ``neutral`` or ``canton``."""
-        if name not in PRESETS:
+        if not isinstance(name, str) or name not in PRESETS:
             raise ValueError(f"must be {', '.join(PRESETS)} or a table with coin and lang, got {name!r}")
         return PRESETS[name]
 

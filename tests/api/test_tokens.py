@@ -161,6 +161,11 @@ def test_an_expired_token_is_told_by_the_refusal() -> None:
         network([], 401, redacted, token=expired).ledger.ledger_end()
     with pytest.raises(AuthenticationError, match="No token was sent"):
         network([], 401, redacted).ledger.ledger_end()
+    refusal = '{"error": "The supplied authentication is invalid"}'
+    with pytest.raises(AuthenticationError, match=r"authentication is invalid\. The token expired at 2023-11-14 22:13:20 UTC"):
+        network([], 401, refusal, token=expired, wallet_url=URL).wallet.balance()
+    with pytest.raises(AuthenticationError, match="Check token="):
+        network([], 401, refusal, token=jwt(exp=4_000_000_000), wallet_url=URL).wallet.balance()
     with pytest.raises(AuthenticationError, match="Check token=, token_file= or token_env= of the profile") as caught:
         network([], 401, redacted, token=jwt(exp=4_000_000_000)).ledger.ledger_end()
     assert "expired" not in str(caught.value)

@@ -72,6 +72,11 @@ def test_keys_and_their_order(objects: Any) -> None:
     assert any(key.startswith("2026-11-08T00:00:00Z~2026-11-09T00:00:00Z/updates_compact_json_") for key in keys)
 
 
+def test_a_key_in_a_url_is_percent_encoded(box: Sandbox) -> None:
+    name = refs(client_of(box))[-1]["url"].rpartition("/")[2]
+    assert name.startswith("2026-11-08T00%3A00%3A00Z%7E2026-11-09T00%3A00%3A00Z%2Fupdates_")
+
+
 def test_frames_have_no_size_and_are_several(objects: Any) -> None:
     raw = next(iter(objects.values()))
     assert zstandard.frame_content_size(raw) == -1

@@ -58,11 +58,16 @@ def test_the_version_is_told_with_its_features(version: str, release: str) -> No
     assert ("packageFeature" in answer["features"]) == (version >= "3.5")
 
 
-@pytest.mark.parametrize("version", ["3.2", "3.8", "4.0", "", "latest"])
-def test_an_unknown_version_is_refused(version: str) -> None:
+@pytest.mark.parametrize("version", ["3.2", "3.8", "4.0", "", "latest", 3.5])
+def test_an_unknown_version_is_refused(version: Any) -> None:
     known = r"3\.3, 3\.4, 3\.5, 3\.6, 3\.7, or a release such as 3\.5\.14"
     with pytest.raises(ValueError, match=f"ledger_version= must be {known}, got"):
         box_of(version)
+
+
+def test_an_offset_with_a_fraction_is_not_pruned_through() -> None:
+    with pytest.raises(ValueError, match=r"Cannot prune through 1\.5: an offset is a whole number"):
+        Sandbox(1, EVENTS, DAYS, pruned_through=1.5)
 
 
 @pytest.mark.parametrize("version", ["3.5", "3.6", "3.7"])

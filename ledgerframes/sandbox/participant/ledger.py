@@ -64,6 +64,8 @@ class ParticipantLedger:
         """Prune the ledger through an offset, or a share of it if below 1, and return the offset."""
         end = self.end()
         offset = int(through * end) if isinstance(through, float) and through < 1 else int(through)
+        if through >= 1 and offset != through:
+            raise ValueError(f"Cannot prune through {through}: an offset is a whole number, and a share of them is below 1.")
         if not 0 <= offset <= end:
             raise ValueError(f"Cannot prune through {through}: the ledger ends at {end}.")
         self.pruned_through = max(self.pruned_through, offset)
