@@ -81,7 +81,7 @@ def test_token_is_never_shown() -> None:
         ({"history_url": "https://host/api#secret"}, "without user, password, query and fragment, got 'https://host/api'"),
         ({"history_url": "https://host:99999"}, "history_url"),
         ({"vocabulary": 5}, "vocabulary= must be neutral, canton or a table with coin and lang, got 5"),
-        ({"vocabulary": {"coins": "a"}}, r"Unknown setting 'vocabulary\.coins'\. Choose from coin, lang\."),
+        ({"vocabulary": {"coins": "a"}}, r"Unknown setting 'vocabulary\.coins'\. Did you mean coin\? Choose from coin, lang\."),
         ({"vocabulary": "klingon"}, "vocabulary"),
         ({"network": "../elsewhere"}, "network"),
         ({"store": "a\0b"}, "store= must be a path without null characters"),
