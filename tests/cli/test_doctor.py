@@ -58,7 +58,7 @@ def test_the_doctor_leaves_no_files(run: Run, tmp_path: Path) -> None:
 
 def test_each_setting_has_its_origin(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ledgerframes.toml").write_text(
-        '[live]\nhistory_url = "http://127.0.0.1:9/api?key=geheim"\ntoken = "geheim"\n'
+        '[live]\nhistory_url = "http://127.0.0.1:9/api"\ntoken = "geheim"\n'
         "page_size = 7\nretries = 1\n[live.limits]\nmax_concurrency = 2\n"
     )
     monkeypatch.setenv("LEDGERFRAMES_PAGE_SIZE", "8")
@@ -70,6 +70,7 @@ def test_each_setting_has_its_origin(run: Run, tmp_path: Path, monkeypatch: pyte
     assert rows["retries"] == ("1", "ledgerframes.toml, [live]")
     assert rows["max_concurrency"] == ("2", "ledgerframes.toml, [live]")
     assert rows["timeout"] == ("60.0", "default")
+    assert rows["history_url"] == ("http://127.0.0.1:9/api", "ledgerframes.toml, [live]")
     assert rows["token"] == (SECRET, "ledgerframes.toml, [live]")
     assert "geheim" not in result.out + result.err
 
