@@ -300,7 +300,7 @@ def groups_of(call: Call, rows: pd.DataFrame) -> Groups:
     covered = covered_time(call.frames)
     edges = pd.DataFrame({"period_start": times_of(starts), "period_end": times_of(ends)})
     periods = edges.assign(is_partial=covered.is_partial(starts, ends), coverage_time=covered.share(starts, ends))
-    groups = Groups(groups.keys.drop(columns="coverage_time", errors="ignore"), groups.codes)
+    groups = Groups(groups.keys.drop(columns=["is_partial", "coverage_time"], errors="ignore"), groups.codes)
     return cross(Groups(periods, rows["period"].to_numpy("int64")), groups, call.every)
 
 
@@ -322,9 +322,13 @@ def _groups_of_keys(call: Call, rows: pd.DataFrame) -> Groups:
 def _days(call: Call, rows: pd.DataFrame) -> Groups:
     """Return all days of the window."""
     edges = period_edges(*call.bounds, "1d")
-    shares = covered_time(call.frames).share(edges[:-1], edges[1:])
+    covered = covered_time(call.frames)
+    facts = {
+        "is_partial": covered.is_partial(edges[:-1], edges[1:]),
+        "coverage_time": covered.share(edges[:-1], edges[1:]),
+    }
     codes = np.searchsorted(edges, microseconds(rows["day"]), side="right").astype(np.int64) - 1
-    return Groups(pd.DataFrame({"day": times_of(edges[:-1]), "coverage_time": shares}), codes)
+    return Groups(pd.DataFrame({"day": times_of(edges[:-1]), **facts}), codes)
 
 
 def covered_hours(call: Call) -> dict[str, Any]:

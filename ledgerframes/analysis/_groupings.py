@@ -55,17 +55,22 @@ HOUR = Grouping(
 WEEKDAY_HOUR = Grouping(
     (declare.ResultColumn("weekday", "int64", "Day of the week, 0 for Monday.", "UTC"), *HOUR.keys), (COVERED_HOURS,)
 )
-DAY = Grouping((declare.time("day", "Start of the day of the record time. All days of the window have a row."),))
+DAY = Grouping(
+    (declare.time("day", "Start of the day of the record time. All days of the window have a row."),),
+    (declare.flag("is_partial", "Whether final data of the window do not cover the whole day."),),
+)
 SIZE = Grouping((declare.label("size", "Class of the request's cost. Missing if the cost is unknown.", "bytes"),))
 VIEWS = Grouping((declare.integer("view_count", "Views of the request. Missing without a verdict.", "views"),))
 CONFIRMERS = Grouping(
     (declare.integer("confirmers", "Different parties that can confirm. Missing without a quorum.", "parties"),),
     rows=REQUESTS_BY_CONFIRMERS,
 )
+LABEL_OF = "Group of the {} label, or the name of a label without a group. Missing without a label."
 LABEL_GROUP = Grouping(
-    (declare.text("label", "Group of the submitter's label, or the name of a label without a group. Missing without a label."),),
+    (declare.text("label", LABEL_OF.format("submitter's")),),
     rows=REQUESTS_BY_LABEL,
 )
+PARTY_LABEL_GROUP = Grouping((declare.text("label", LABEL_OF.format("submitting party's")),), rows=REQUESTS_BY_LABEL)
 ERA = Grouping((declare.label("era", "Era of the network at the record time."),), rows=REQUESTS_BY_ERA)
 USER_STATUSES = ("known", "not sent", "rejected", "no completion", "other participant", "submitter unknown")
 USER = Grouping(

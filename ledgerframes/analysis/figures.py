@@ -197,7 +197,9 @@ class Figure:
         """Return the columns of a result in order."""
         grouping = self.grouping(by)
         periods = ROUND if has_rounds else PERIOD if has_periods else ()
-        return (*periods, *grouping.keys, *self.columns, *grouping.extra, *self.tail)
+        own = {column.name for column in periods}  # a day within periods is as partial as its period
+        extra = (column for column in grouping.extra if column.name not in own)
+        return (*periods, *grouping.keys, *self.columns, *extra, *self.tail)
 
     def column(self, name: str) -> ResultColumn:
         """Return one of the columns that every grouping has."""

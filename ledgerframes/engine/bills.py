@@ -13,13 +13,15 @@ BILLED_REQUESTS = Relation(
     """
     SELECT
         requests.*,
-        CASE WHEN first_paid.paid >= 0 THEN first_paid.paid END AS paid,
+        first_paid.paid,
         len(list_filter(price_starts.starts, lambda start: start <= epoch_us(record_time))) AS price_number
     FROM requests
     CROSS JOIN price_starts
     LEFT JOIN (
-        SELECT update_id, unnest(arg_min({'paid': paid}, (participant_id, number)))
+        -- Only the participant of an update pays for it, and a negative cost is unknown.
+        SELECT update_id, arg_min(paid, (participant_id, number)) AS paid
         FROM paid_updates
+        WHERE paid >= 0
         GROUP BY update_id
     ) AS first_paid USING (update_id)
     """,

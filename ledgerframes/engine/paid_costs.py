@@ -14,15 +14,27 @@ def logical_id(synchronizer: str) -> str:
 PRUNED = Parameter("pruned", "One row: the last offsets of ranges that were pruned.")
 COMMON_TIMES = Parameter("common_times", "One row per interval that both sources cover, with its first and last microsecond.")
 OWNER = Parameter("owner", "One row: the participant without a prefix, and whether the history has all requests of its time.")
+OWN_UPDATES = Relation(
+    "own_updates",
+    "One row per update of the participant's ledger, because offsets of two participants do not compare.",
+    """
+    SELECT ledger_updates.*
+    FROM ledger_updates
+    SEMI JOIN owner ON regexp_replace(participant_id, '^PAR::', '') = owner.participant
+    """,
+    tables=("ledger_updates",),
+    parameters=(OWNER,),
+    is_materialized=False,
+)
 LEDGER_PARTS = Relation(
     "ledger_parts",
     "One row per part of the ledger between two pruned ranges, with its first and last time.",
     """
     SELECT part, min(record_time) AS first_time, max(record_time) AS last_time
-    FROM (SELECT record_time, len(list_filter(through, lambda each: each < "offset")) AS part FROM ledger_updates, pruned)
+    FROM (SELECT record_time, len(list_filter(through, lambda each: each < "offset")) AS part FROM own_updates, pruned)
     GROUP BY part
     """,
-    tables=("ledger_updates",),
+    relations=(OWN_UPDATES,),
     parameters=(PRUNED,),
 )
 HISTORY_TIME = Relation(
@@ -53,13 +65,13 @@ SYNCHRONIZERS = Relation(
 )
 FIRST_UPDATES = Relation(
     "first_updates",
-    "One row per update of the ledger. If several have the same id, the first counts.",
+    "One row per update of the participant's ledger. If several have the same id, the first counts.",
     """
     SELECT DISTINCT ON (update_id) update_id, "offset", record_time, kind, paid_traffic_cost, synchronizer_id
-    FROM ledger_updates
+    FROM own_updates
     ORDER BY "offset"
     """,
-    tables=("ledger_updates",),
+    relations=(OWN_UPDATES,),
 )
 PAID_AND_TOTAL = Relation(
     "paid_and_total",

@@ -120,7 +120,9 @@ def test_frames_by_id_cover_no_time(build, event):
 def test_days_have_the_coverage_of_their_own_time():
     window = Window(WINDOW.since, WINDOW.until + timedelta(days=1))
     frames = frames_with(segment("2026-11-08", "2026-11-09T06:00Z"), window=window)
-    assert column(verdict.outcomes(frames, by="day"), "coverage_time") == [1, 0.25]
+    for figure in (verdict.outcomes, verdict.latency):
+        assert column(figure(frames, by="day"), "coverage_time") == [1, 0.25]
+        assert column(figure(frames, by="day"), "is_partial") == [False, True]
     assert column(verdict.outcomes(frames, by="hour"), "coverage_time") == [0.625] * 24
     assert verdict.outcomes(frames, by="day", every="1d")["coverage_time"].tolist() == [1, 1, 0.25, 0.25]
 

@@ -121,7 +121,7 @@ def test_the_first_round_is_a_round_like_any_other() -> None:
     rules = [network_rules(), *(open_round(each) for each in range(4))]
     ends = [[archive(open_round(each))] for each in range(2)]
     rows = lf.economy.flows(frames_of(rules, [issuing, old], *ends, [transfer, renewal])).set_index("round_number")
-    assert rows["issued_app"].to_dict() == {0: 6, 1: 0, 2: 0, 3: 0}
+    assert rows["issued_app"].dropna().to_dict() == {0: 6, 1: 0}
     assert rows["minted_app"].to_dict() == {0: 10, 1: 0, 2: 0, 3: 0}
     assert rows["burned_preapproval"].to_dict() == {0: amount("1.5"), 1: 0, 2: 0, 3: 0}
 
@@ -265,7 +265,10 @@ def settlement(template: str, contract: str, **payload: Any) -> dict[str, Any]:
 
 
 def test_a_round_is_whole_once_its_coupons_are_issued() -> None:
-    """After its end, a round is summed up, its rewards are calculated and processed, and its coupons live for a day."""
+    """After its end, a round is summed up, its rewards are calculated and processed, and its coupons live for a day.
+
+    Until then, what it issues is unknown, not 0.
+    """
     calculated = settlement("Splice.Coin.RewardAccountingV2:CalculateRewardsV2", "calculated", dryRun=False)
     processed = settlement("Splice.Coin.RewardAccountingV2:ProcessRewardsV2", "processed", dryRun=False)
     stuck = settlement("Splice.Coin.RewardAccountingV2:CalculateRewardsV2", "stuck", dryRun=True)
@@ -282,8 +285,28 @@ def test_a_round_is_whole_once_its_coupons_are_issued() -> None:
     states = []
     for count in range(1, 7):
         row = lf.economy.flows(frames_of(*steps[:count])).iloc[0]
-        states.append((row["is_partial"], row["issued_app"], None if pd.isna(row["expired"]) else row["expired"]))
-    assert states == [*[(True, 0, None)] * 4, (False, 3, None), (False, 3, 3)]
+        values = (row[name] for name in ("issued_app", "issued_validator", "issued_sv", "expired"))
+        states.append((row["is_partial"], *(None if pd.isna(value) else value for value in values)))
+    assert states == [*[(True, None, None, None, None)] * 4, (False, 3, 0, 0, None), (False, 3, 0, 0, 3)]
+
+
+def test_what_a_round_from_before_the_frames_issues_is_unknown() -> None:
+    """Its coupons can have been issued before the frames."""
+    older = snapshot_of(open_round(7), DAY)
+    row = lf.economy.flows(frames_of([network_rules()], [archive(open_round(7))]), base=older).set_index("round_number").loc[7]
+    assert row["issued_app":"issued_sv"].isna().all()
+    assert (row["minted_app"], row["is_partial"]) == (0, True)
+
+
+def test_a_living_round_without_final_time_has_no_sums() -> None:
+    events = frames_of([network_rules(), open_round(7)], [archive(open_round(7)), open_round(8)]).tree_events.to_dict("records")
+    times = [DAY, DAY + timedelta(hours=1), DAY + timedelta(hours=24)]
+    covered = [
+        {"migration_id": 4, "since": since, "until": until, "status": status}
+        for since, until, status in zip(times, times[1:], ("final", "provisional"), strict=False)
+    ]
+    frames = testing.frames_of(window=Window(times[0], times[2]), coverage=covered, tree_events=events)
+    assert lf.economy.flows(frames).set_index("round_number")["minted_app"].isna().to_dict() == {7: False, 8: True}
 
 
 def test_old_coupons_can_expire_until_their_round_is_closed() -> None:

@@ -102,6 +102,24 @@ def test_what_only_one_source_has_stays() -> None:
     assert compared.loc[compared["is_own"].fillna(False), "total_traffic_cost"].sum() == 379
 
 
+def test_each_owner_of_a_ledger_is_compared_by_itself() -> None:
+    """Both have the update, and only one of them paid for it."""
+    update = {"update_id": "a", "record_time": at(0), "kind": "transaction", "synchronizer_id": SYNCHRONIZER}
+    payers = [("other::1220bb", 1, None), (OWN, 7, 90)]
+    updates = [{**update, "participant_id": owner, "offset": offset, "paid_traffic_cost": paid} for owner, offset, paid in payers]
+    ledger, history = frames_of(ledger_updates=updates), history_of(("a", 0, OWN, "ACCEPTED", 90))
+    for participant in (OWN, f"PAR::{OWN}"):
+        row = lf.reconcile.paid_traffic(ledger, history, participant=participant).iloc[0]
+        assert (row["offset"], row["paid_traffic_cost"], row["outcome"]) == (7, 90, "equal")
+        totals = lf.reconcile.paid_traffic_totals(ledger, history, participant=participant)
+        assert totals[["outcome", "paid_traffic_cost"]].values.tolist() == [["equal", 90]]
+    assert lf.reconcile.paid_traffic(ledger, history, participant="other::1220bb")["why"].tolist() == [
+        "request of another participant"
+    ]
+    with pytest.raises(UsageError, match=r"Unknown participant 'third'\. Choose from 'other::1220bb', '"):
+        lf.reconcile.paid_traffic(ledger, history, participant="third")
+
+
 def test_updates_of_another_synchronizer_are_in_no_history() -> None:
     ids = {"a": "global::1220aa::35-0", "p": "app::1220bb", "c": "global::1220aa"}
     ledger = ledger_of(("a", 0, 100), ("p", 1, 7000), ("c", 3, 700), synchronizers=ids)

@@ -261,7 +261,8 @@ def test_a_party_that_a_quorum_lists_twice_counts_once(build, event):
     assert (row.parties, row.party_count, row.quorums) == ("alice, bank", 2, 2)
 
 
-def test_a_partial_period_has_a_rate_but_no_comparison(build, event):
+@pytest.mark.parametrize(("days_as", "noun"), [({"every": "1d"}, "periods"), ({"by": "day"}, "days")])
+def test_a_partial_period_has_a_rate_but_no_comparison(build, event, days_as, noun):
     """40 of 400 requests are rejected on two whole days, and 20 of 40 in an hour of the third."""
     days = [
         event(f"{day}-{n}", 24 * day + n / 400, result="ACCEPTED" if n % every else "REJECTED")
@@ -269,15 +270,15 @@ def test_a_partial_period_has_a_rate_but_no_comparison(build, event):
         for n in range(count)
     ]
     frames = build(days, Window(DAY, DAY + timedelta(hours=49)))
-    rates = verdict.outcomes(frames, every="1d")
+    rates = verdict.outcomes(frames, **days_as)
     assert column(rates, "is_partial") == [False, False, True]
     assert column(rates, "rejection_rate") == [0.1, 0.1, 0.5]
     assert column(rates, "difference") == [0, 0, None]
     assert column(rates, "differs") == [False, False, None]
     assert column(rates, "reason") == [None, None, "not a whole period"]
     statement = show(rates).statement
-    assert statement == "2 of 2 whole periods have enough requests to be judged, and none can be told from the others."
-    one = verdict.outcomes(frames.between(DAY + timedelta(days=1), DAY + timedelta(hours=49)), every="1d")
+    assert statement == f"2 of 2 whole {noun} have enough requests to be judged, and none can be told from the others."
+    one = verdict.outcomes(frames.between(DAY + timedelta(days=1), DAY + timedelta(hours=49)), **days_as)
     assert column(one, "difference") == [None, None]
     assert show(one).statement == "There is nothing to compare with."
     assert column(one, "reason") == ["there is no other group", "not a whole period"]

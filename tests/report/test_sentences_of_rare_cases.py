@@ -91,6 +91,50 @@ def test_the_cost_of_no_rejection_is_known() -> None:
     assert lf.show(lf.cost.wasted(frames, every=None)).statement == text
 
 
+def test_the_largest_payers_are_participants_that_are_known() -> None:
+    """A request without a verdict, which costs most, is of no known participant."""
+    known = [{"update_id": f"x{n}", "record_time": START + HOUR} for n in range(10)]
+    traffic = [{**each, "total_traffic_cost": 10} for each in known] + [
+        {"update_id": "u", "record_time": START + HOUR, "total_traffic_cost": 900}
+    ]
+    verdicts = [{**each, "submitting_participant_uid": f"P{n}"} for n, each in enumerate(known)]
+    frames = frames_of(window=DAY, network="memory", verdicts=verdicts, traffic=traffic)
+    assert lf.show(lf.cost.spend(frames, by="participant")).statement == (
+        "10 participants submitted requests. The five with the highest cost account for 5.0 % of the known cost. "
+        "The participant of 1 request without a verdict is unknown."
+    )
+
+
+def test_sentences_on_one_request_of_each_kind() -> None:
+    updates = [{"update_id": kind, "record_time": START + HOUR, "kind": kind} for kind in ("transaction", "reassignment")]
+    verdicts = [{"update_id": name, "record_time": START + HOUR} for name in ("transaction", "reassignment", "rejected")]
+    frames = frames_of(window=DAY, network="memory", verdicts=verdicts, updates=updates)
+    assert lf.show(lf.cost.spend(frames, by="template")).statement == (
+        "0 kinds of transactions. 1 request is not visible, and 1 is a reassignment. The kind of 1 transaction is unknown."
+    )
+
+
+def test_sentences_on_costs_of_0_bytes() -> None:
+    frames = made_of([("ACCEPTED", 1, HOUR, 0)])
+    text = "All known costs in this window are 0 bytes."
+    for result in (lf.cost.requests(frames), lf.cost.spend(frames, every="6h")):
+        assert lf.show(result).statement == text
+    two = frames_of(
+        window=DAY,
+        network="memory",
+        verdicts=[{**row, "submitting_parties": ["a", "b"]} for row in frames.verdicts.to_dict("records")],
+        traffic=frames.traffic,
+    )
+    assert lf.show(lf.cost.spend(two, by="party")).statement == "2 parties. All known costs are 0 bytes."
+
+
+def test_sentences_without_known_costs() -> None:
+    unknown, nothing = made_of([("ACCEPTED", 1, HOUR, None)]), made_of([])
+    for frames in (unknown, nothing):
+        for result in (lf.cost.control(frames), lf.cost.wasted(frames, every=None)):
+            assert lf.show(result).statement == "No request with a known cost in this window."
+
+
 def test_sentences_on_costs_say_what_is_not_known() -> None:
     """Of two requests, one has envelopes. Of three, one has no known cost."""
     verdicts = [{"record_time": START + HOUR, "update_id": name} for name in ("a", "b")]

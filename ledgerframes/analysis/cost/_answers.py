@@ -55,6 +55,8 @@ def _highest_period(result: pd.DataFrame) -> str:
         return NO_COST
     totals = known.groupby("period_start")["total_traffic_cost"].sum()
     highest, start = int(totals.max()), totals.idxmax()
+    if not highest:
+        return ONLY_ZERO
     cost = f"{printing.size(highest)}, {printing.percent(highest, int(totals.sum()))} of the known cost"
     number = result["period_start"].nunique()
     return f"Of {pluralize(number, 'period')}, the one that starts at {start:{TIME}} has the highest cost: {cost}."
@@ -63,8 +65,8 @@ def _highest_period(result: pd.DataFrame) -> str:
 def _participants(result: pd.DataFrame) -> str:
     names = result["submitting_participant_uid"]
     unknown = int(result.loc[names.isna(), "requests"].sum())
-    note = f" The participant of {unknown:,} requests without a verdict is unknown." if unknown else ""
-    number, shares = names.nunique(), result["share"].dropna()
+    note = f" The participant of {pluralize(unknown, 'request')} without a verdict is unknown." if unknown else ""
+    number, shares = names.nunique(), result.loc[names.notna(), "share"].dropna()
     five = printing.share(shares.nlargest(LARGEST_PAYERS).sum())
     text = f" The five with the highest cost account for {five} of the known cost."
     largest = text if number > LARGEST_PAYERS and len(shares) else ""
@@ -73,15 +75,20 @@ def _participants(result: pd.DataFrame) -> str:
 
 def _kinds(result: pd.DataFrame) -> str:
     is_transaction = result["kind"] == "transaction"
-    kinds = result[is_transaction & result["template_name"].notna()]
+    has_root = result["template_name"].notna()
+    kinds = result[is_transaction & has_root]
+    without_root = int(result.loc[is_transaction & ~has_root, "requests"].sum())
     others = result.loc[~is_transaction].groupby("kind", observed=True)["requests"].sum()
+    hidden, reassignments = (int(others.get(kind, 0)) for kind in ("not visible", "reassignment"))
     shares = kinds["share"].dropna()
     three = printing.share(shares.nlargest(LARGEST_KINDS).sum())
     text = f" The three with the highest total cost account for {three} of the known cost."
     largest = text if len(kinds) > LARGEST_KINDS and len(shares) else ""
+    note = f" The kind of {pluralize(without_root, 'transaction')} is unknown." if without_root else ""
     return (
-        f"{len(kinds):,} kind{'s' * (len(kinds) != 1)} of transactions.{largest} "
-        f"{others.get('not visible', 0):,} requests are not visible, and {others.get('reassignment', 0):,} are reassignments."
+        f"{pluralize(len(kinds), 'kind')} of transactions.{largest} "
+        f"{pluralize(hidden, 'request')} {'is' if hidden == 1 else 'are'} not visible, "
+        f"and {'1 is a reassignment' if reassignments == 1 else f'{reassignments:,} are reassignments'}.{note}"
     )
 
 
@@ -92,6 +99,8 @@ def _largest_of(result: pd.DataFrame, key: str, noun: str, whole: str = "") -> s
     share = printing.share(known["share"].max())
     count = int(result[key].notna().sum())
     number = pluralize(count, noun)
+    if known["share"].isna().all():
+        return f"{number}. All known costs{whole} are 0 bytes."
     if count == 1:
         return f"{number}, with {share} of the known cost{whole}."
     return f"{number}. The one with the highest cost accounts for {share} of the known cost{whole}."
@@ -129,7 +138,7 @@ def of_wasted(result: pd.DataFrame) -> str:
         return ""
     wasted, useful = (decimals.total(result[name]) for name in ("wasted_traffic_cost", "useful_traffic_cost"))
     if wasted is None:
-        return "The cost of rejected requests is not known."
+        return "The cost of rejected requests is not known." if result["rejected"].any() else NO_COST
     total = int(wasted) + int(useful or 0)
     share = f", {printing.percent(int(wasted), total)} of the known cost" if total else ""
     cause = result["top_cause"].iloc[0] if len(result) == 1 else None
@@ -162,6 +171,8 @@ def of_requests(result: pd.DataFrame) -> str:
     if result.empty:
         return NO_COST
     (row,) = iter_rows(result.iloc[[int(result["total_traffic_cost"].argmax())]])
+    if not row.total_traffic_cost:
+        return ONLY_ZERO
     cost = f"{printing.size(int(row.total_traffic_cost))}, {printing.share(row.share)} of the known cost"
     return f"The most expensive request cost {cost}: {row.why}."
 
@@ -213,6 +224,8 @@ def _rise(relative: float) -> str:
 
 def of_control(result: pd.DataFrame) -> str:
     """Return how many sums of parts equal the total, and why the others do not."""
+    if result["total_traffic_cost"].isna().all():
+        return NO_COST
     equal = int((result["difference"].fillna(-1) == 0).sum())
     text = f"{equal:,} of {pluralize(len(result), 'sum')} of parts {'is' if equal == 1 else 'are'} the total."
     others = iter_rows(result.dropna(subset="reason"))

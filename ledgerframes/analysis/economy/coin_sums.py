@@ -17,10 +17,15 @@ from ledgerframes.values import decimals
 
 UNKNOWN = "Missing if unknown, or in uncovered time."
 UNKNOWN_WHILE_ALIVE = "Missing if unknown, in uncovered time, or by round while more can expire."
+UNKNOWN_UNLESS_ALL = "Missing if unknown, in uncovered time, or by round until all are issued."
 
 
 def _coin(name: str, description: str, title: str = "Coin") -> declare.ResultColumn:
     return declare.amount(name, f"{description} {UNKNOWN}", "coin", title)
+
+
+def _issued(name: str, role: str) -> declare.ResultColumn:
+    return declare.amount(name, f"Coupons of the round for {role}. {UNKNOWN_UNLESS_ALL}", "coin", "Coin")
 
 
 NET = (
@@ -38,9 +43,9 @@ COIN_FLOWS = declare.Figure(
     columns=(
         declare.time("opened_at", "Time from which the round is open. Missing by period."),
         declare.time("closed_at", "Record time of the round's archival. Missing by period, and if the round is alive."),
-        _coin("issued_app", "Coupons of the round for apps."),
-        _coin("issued_validator", "Coupons of the round for validators."),
-        _coin("issued_sv", "Coupons of the round for super validators."),
+        _issued("issued_app", "apps"),
+        _issued("issued_validator", "validators"),
+        _issued("issued_sv", "super validators"),
         declare.amount("expired", f"Coupons of the round that nobody collected. {UNKNOWN_WHILE_ALIVE}", "coin", "Coin"),
         _coin("minted_app", "App rewards collected, from coupons of any round.", "Minted"),
         _coin("minted_validator", "Validator rewards collected, including those of the faucet.", "Minted"),
@@ -118,12 +123,12 @@ def flows(frames: Frames, *, every: str | None = "round", base: Snapshot | None 
         - ``opened_at`` (datetime64[us, UTC]): Time from which the round is open. Missing by period.
         - ``closed_at`` (datetime64[us, UTC]): Record time of the round's archival. Missing by period, and if the round is
           alive.
-        - ``issued_app`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for apps. Missing if unknown, or in uncovered
-          time.
-        - ``issued_validator`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for validators. Missing if unknown, or
-          in uncovered time.
-        - ``issued_sv`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for super validators. Missing if unknown, or
-          in uncovered time.
+        - ``issued_app`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for apps. Missing if unknown, in uncovered
+          time, or by round until all are issued.
+        - ``issued_validator`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for validators. Missing if unknown, in
+          uncovered time, or by round until all are issued.
+        - ``issued_sv`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for super validators. Missing if unknown, in
+          uncovered time, or by round until all are issued.
         - ``expired`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round that nobody collected. Missing if unknown, in
           uncovered time, or by round while more can expire.
         - ``minted_app`` (decimal128(38, 10)[pyarrow], coin): App rewards collected, from coupons of any round. Missing if

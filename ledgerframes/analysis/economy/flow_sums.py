@@ -15,13 +15,13 @@ from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis.coverage import covered_time
 from ledgerframes.analysis.economy.network import Network, Rounds
 from ledgerframes.analysis.economy.periods import period_of
-from ledgerframes.analysis.groups import Rates, as_integers, ratio
+from ledgerframes.analysis.groups import Flags, Rates, as_integers, ratio
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.flows import FLOWS, FLOWS_AND_COUPONS, SUMS_BY_ROUND
 from ledgerframes.frames import Frames
 from ledgerframes.values.extents import microseconds
 
-ISSUED = ("issued_app", "issued_validator", "issued_sv", "expired")
+ISSUED = ("issued_app", "issued_validator", "issued_sv")
 MINTED = ("minted_app", "minted_validator", "minted_sv", "minted_other")
 ISSUES, EXPIRES = "can be issued", "can expire"  # kinds of rows on rounds whose coupons are not final
 BURNED = ("burned_traffic", "burned_preapproval", "burned_names", "burned_dust")
@@ -89,14 +89,15 @@ def sums_by_round(network: Network) -> tuple[dict[str, Any], list[int | None]]:
     numbers = sorted({number for number in of_parts if number is not None} | set(rounds.opened))
     rows: list[int | None] = [*numbers, *([None] if None in of_parts else [])]
     keys = pd.DataFrame({"round_number": pd.array(rows, "Int64")})
-    keys["coverage_time"] = _covered_shares(frames, rows, rounds)
+    keys["coverage_time"], has_time = _coverage(frames, rows, rounds)
     assert frames.window is not None
     since = microseconds(frames.window.since)
     has_all_coupons = [number in rounds.ended and not unsettled.get(number, False) for number in rows]
     is_opened = [_is_opened_since(rounds, number, since) for number in rows]
     is_whole = np.array(has_all_coupons, dtype=bool) & np.array(is_opened, dtype=bool)
     keys["is_partial"] = pd.array(~is_whole | (keys["coverage_time"] < 1), "boolean")
-    values = _columns(keys, rows, Sums.of(parts, of_parts))
+    values = _columns(keys, rows, Sums.of(parts, of_parts), has_time)
+    values |= {name: values[name].where(is_whole) for name in ISSUED}
     are_final = [is_known and number not in unsettled for number, is_known in zip(rows, has_all_coupons, strict=True)]
     values["expired"] = values["expired"].where(are_final)
     return values, rows
@@ -107,21 +108,25 @@ def _is_opened_since(rounds: Rounds, number: int | None, since: int) -> bool:
     return opened is not None and opened.time is not None and opened.time >= since
 
 
-def _covered_shares(frames: Frames, numbers: Iterable[int | None], rounds: Rounds) -> Rates:
-    """Return the covered share of the time in which each round is the lowest open one.
+def _coverage(frames: Frames, numbers: Iterable[int | None], rounds: Rounds) -> tuple[Rates, Flags]:
+    """Return the covered share of the time of each round, and whether any of it is covered.
 
-    It is missing if the start or the end is unknown.
+    It is the time in which the round is the lowest open one. The share is missing if the start or the end is unknown.
     """
+    assert frames.window is not None
     spans = np.array([[-1 if time is None else time for time in rounds.span(number)] for number in numbers], dtype=np.int64)
-    starts, ends = spans.reshape(-1, 2).T
-    return np.where((starts < 0) | (ends < 0), np.nan, covered_time(frames).share(starts, ends))
+    spans = spans.reshape(-1, 2)
+    window = [microseconds(frames.window.since), microseconds(frames.window.until)]
+    shares = covered_time(frames).share(*np.where(spans < 0, window, spans).T)
+    return np.where((spans < 0).any(axis=1), np.nan, shares), shares != 0
 
 
 def sums_by_period(network: Network, flows: Relation, every: str | None) -> dict[str, Any]:
     """Return the sums of each period."""
     parts = run(network.frames, sums_query(network, flows, every))
     groups = group_rows(network.frames, parts, [], every)
-    return _columns(groups.keys, range(len(groups)), Sums.of(parts, groups.codes.tolist()))
+    has_time = np.ones(len(groups), dtype=bool) if every is None else groups.keys["coverage_time"].to_numpy() != 0
+    return _columns(groups.keys, range(len(groups)), Sums.of(parts, groups.codes.tolist()), has_time)
 
 
 def sums_of_all(network: Network) -> tuple[dict[str, int | None], Rates]:
@@ -134,15 +139,16 @@ def sums_of_all(network: Network) -> tuple[dict[str, int | None], Rates]:
     return {kind: number for (_, kind), number in sums.units.items()}, ratio([sums.known[0]], [sums.flows[0]])
 
 
-def _columns(keys: pd.DataFrame, rows: Iterable[int | None], sums: Sums) -> dict[str, Any]:
+def _columns(keys: pd.DataFrame, rows: Iterable[int | None], sums: Sums, has_time: Flags) -> dict[str, Any]:
     """Return the sums of each row by kind, and the control total.
 
     Sums without flows are 0 in covered time, and otherwise missing.
     """
     rows = list(rows)
-    covered = keys["coverage_time"].tolist() if "coverage_time" in keys else [np.nan] * len(rows)
-    has_facts = [row in sums.flows or share != 0 for row, share in zip(rows, covered, strict=True)]
-    kinds: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in (*ISSUED, *MINTED, *BURNED, "fees", "to_dso", "net")}
+    has_facts = [row in sums.flows or is_covered for row, is_covered in zip(rows, has_time, strict=True)]
+    kinds: dict[str, tuple[str, ...]] = {
+        kind: (kind,) for kind in (*ISSUED, "expired", *MINTED, *BURNED, "fees", "to_dso", "net")
+    }
     kinds |= {"traffic_bought": ("traffic_bought",), "minted": MINTED, "burned": (*BURNED, "fees")}
     units = {
         name: [

@@ -17,7 +17,7 @@ from ledgerframes.analysis.reconcile._answers import FAILED
 from ledgerframes.analysis.requests import PARTICIPANT_PREFIX
 from ledgerframes.datasets.schema import TIME
 from ledgerframes.engine import Query, Relation, run
-from ledgerframes.engine.paid_costs import COMPARED_COSTS, HISTORY_TIME, LEDGER_PARTICIPANTS, LEDGER_PARTS
+from ledgerframes.engine.paid_costs import COMPARED_COSTS, HISTORY_TIME, LEDGER_PARTICIPANTS, LEDGER_PARTS, OWN_UPDATES
 from ledgerframes.engine.query import Source
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
@@ -38,7 +38,6 @@ REASONS = (
 )
 Interval = tuple[int, int]  # first and last microsecond since 1970
 TIMES = pa.schema({"first_time": TIME, "last_time": TIME})
-LEDGER = Relation("ledger", "One row per update of the ledger.", "FROM ledger_updates", ("ledger_updates",))
 TRAFFIC_SUMMARIES = Relation(
     "traffic_summaries",
     "One row per traffic summary with a known cost.",
@@ -121,7 +120,7 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     history : Frames
         From :func:`ledgerframes.load_events`.
     participant : str, optional
-        Uid of the participant (default: the owner of the ledger).
+        Uid of the participant whose updates are compared (default: the owner of the ledger).
 
     Returns
     -------
@@ -148,7 +147,8 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     Raises
     ------
     UsageError
-        If `ledger` or `history` are not Frames, are of two networks, or the ledger has several owners.
+        If `ledger` or `history` are not Frames, are of two networks, the ledger has several owners, or `participant` is none
+        of them.
 
     Notes
     -----
@@ -186,7 +186,7 @@ def paid_traffic_totals(
     history : Frames
         From :func:`ledgerframes.load_events`.
     participant : str, optional
-        Uid of the participant (default: the owner of the ledger).
+        Uid of the participant whose updates are compared (default: the owner of the ledger).
     completions : DataFrame, optional
         From :func:`ledgerframes.load_completions` for the time of `history`. A failed command has a cost but no update id, so
         the costs of failed commands are a total next to that of the rejected requests.
@@ -212,7 +212,8 @@ def paid_traffic_totals(
     Raises
     ------
     UsageError
-        If `ledger` or `history` are not Frames, are of two networks, or the ledger has several owners.
+        If `ledger` or `history` are not Frames, are of two networks, the ledger has several owners, or `participant` is none
+        of them.
     UsageError
         If `completions` are not completions.
     IntegrityError
@@ -239,7 +240,7 @@ def paid_traffic_totals(
     rows = rows.assign(outcome=pd.Categorical(rows["outcome"], OUTCOMES), why=pd.Categorical(rows["why"], REASONS))
     groups = group_by(rows, ["outcome", "why"])
     costs = {column.name: groups.total(rows[column.name]) for column in COST_COLUMNS}
-    paid, total = run(ledger, _sums_query(history)).iloc[0]
+    paid, total = run(ledger, _sums_query(ledger, history, participant)).iloc[0]
     _require_total("paid_traffic_cost", costs, int(paid) + int(failed["paid_traffic_cost"].sum()))
     _require_total("total_traffic_cost", costs, int(total))
     coverage = ratio([sums["known"].sum()], [sums["own"].sum()])[0]
@@ -253,23 +254,30 @@ def _costs_query(ledger: Frames, history: Frames, participant: str | None, selec
     require_one_network(PAID_TRAFFIC.name, ledger, history)
     if not isinstance(participant, str | None):
         raise UsageError(f"participant= must be the id of a participant, got {participant!r}.")
-    owner = (participant or owner_of(ledger, "Pass participant=.") or "").removeprefix(PARTICIPANT_PREFIX)
-    has_all = history.population != "chosen" and not history.is_filtered
-    times = common_times(_ledger_times(ledger), _history_times(history))
-    parameters = {
-        "owner": pa.table({"participant": [owner], "has_all": [has_all]}),
-        "common_times": pa.Table.from_pylist(times, TIMES),
-    }
+    owner = _owner(ledger, history, participant)
+    times = common_times(_ledger_times(ledger, owner), _history_times(history))
+    parameters = {"owner": owner, "common_times": pa.Table.from_pylist(times, TIMES)}
     return Query(select, (COMPARED_COSTS,), parameters, _sources(history))
 
 
-def _sums_query(history: Frames) -> Query:
+def _owner(ledger: Frames, history: Frames, participant: str | None) -> pa.Table:
+    """Return the participant that pays, and whether the history has all requests of its time."""
+    owner = (participant or owner_of(ledger, "Pass participant=.") or "").removeprefix(PARTICIPANT_PREFIX)
+    owners = _owners_of(ledger)
+    if owners and owner not in [each.removeprefix(PARTICIPANT_PREFIX) for each in owners]:
+        raise UsageError(f"Unknown participant {participant!r}. Choose from {', '.join(map(repr, owners))}.")
+    has_all = history.population != "chosen" and not history.is_filtered
+    return pa.table({"participant": [owner], "has_all": [has_all]})
+
+
+def _sums_query(ledger: Frames, history: Frames, participant: str | None) -> Query:
     """Return the query of the total costs of both sources."""
     select = """
 SELECT
-    (SELECT coalesce(sum(paid_traffic_cost), 0) FROM ledger) AS paid_traffic_cost,
+    (SELECT coalesce(sum(paid_traffic_cost), 0) FROM own_updates) AS paid_traffic_cost,
     (SELECT coalesce(sum(total_traffic_cost), 0) FROM traffic_summaries) AS total_traffic_cost"""
-    return Query(select.lstrip(), (LEDGER, TRAFFIC_SUMMARIES), sources=_sources(history))
+    parameters = {"owner": _owner(ledger, history, participant)}
+    return Query(select.lstrip(), (OWN_UPDATES, TRAFFIC_SUMMARIES), parameters, _sources(history))
 
 
 def _sources(history: Frames) -> dict[str, Source]:
@@ -308,10 +316,16 @@ def _require_total(name: str, costs: dict[str, pd.Series], expected: int) -> Non
 
 def owner_of(ledger: Frames, advice: str) -> str | None:
     """Return the only participant of a ledger's updates, or None without updates."""
-    owners = run(ledger, Query(f"FROM {LEDGER_PARTICIPANTS.name}", (LEDGER_PARTICIPANTS,)))["participant_id"]
+    owners = _owners_of(ledger)
     if len(owners) > 1:
         raise UsageError(f"The ledger has {len(owners)} owners: {', '.join(owners)}. {advice}")
-    return str(owners[0]) if len(owners) else None
+    return owners[0] if owners else None
+
+
+def _owners_of(ledger: Frames) -> list[str]:
+    """Return the participants of a ledger's updates, in the order of their first offsets."""
+    owners: list[str] = run(ledger, Query(f"FROM {LEDGER_PARTICIPANTS.name}", (LEDGER_PARTICIPANTS,)))["participant_id"].tolist()
+    return owners
 
 
 # -- time that a source holds -------------------------------------------------------------------------------------------
@@ -327,13 +341,13 @@ def _history_times(history: Frames) -> list[Interval]:
     return list(zip(microseconds(covered["since"]).tolist(), ends.tolist(), strict=True))
 
 
-def _ledger_times(ledger: Frames) -> list[Interval]:
+def _ledger_times(ledger: Frames, owner: pa.Table) -> list[Interval]:
     """Return the intervals of a ledger between its gaps, from first to last update."""
     covered = ledger.coverage
     gaps = covered[covered["status"] == "gap"] if "after" in covered else covered.iloc[:0]
     through = pa.array([[int(each) for each in gaps.get("through", [])]], pa.list_(pa.int64()))
-    pruned = {"pruned": pa.table({"through": through})}
-    return _intervals(run(ledger, Query(f"FROM {LEDGER_PARTS.name}", (LEDGER_PARTS,), pruned)))
+    parameters = {"pruned": pa.table({"through": through}), "owner": owner}
+    return _intervals(run(ledger, Query(f"FROM {LEDGER_PARTS.name}", (LEDGER_PARTS,), parameters)))
 
 
 def _intervals(rows: pd.DataFrame) -> list[Interval]:

@@ -57,8 +57,8 @@ def _differing(result: pd.DataFrame, key: str | None) -> str:
     judged, number = int(compared["differs"].notna().sum()), len(compared)
     if number <= 1:
         return "There is nothing to compare with."
-    has_partial_periods = key == "period_start" and number < len(result)
-    noun = "whole periods" if has_partial_periods else PLURALS.get(key or "", "groups")
+    has_partial_periods = key in ("period_start", "day") and number < len(result)
+    noun = f"{'whole ' if has_partial_periods else ''}{PLURALS.get(key or '', 'groups')}"
     subject = f"{judged:,} of {number:,} {noun} have enough requests to be judged"
     different = result[is_true(result["differs"])]
     if not judged or different.empty:

@@ -163,6 +163,7 @@ def latency(
         - ``covered_hours`` (float64, hours, with by="hour"): Time of this hour, over all days, that final data cover. Divide
           counts by it before you compare them.
         - ``day`` (datetime64[us, UTC], with by="day"): Start of the day of the record time. All days of the window have a row.
+        - ``is_partial`` (boolean, with by="day"): Whether final data of the window do not cover the whole day.
         - ``verdict_result`` (category, with by="result"): Verdict of the mediator. Missing without a verdict.
         - ``size`` (category, bytes, with by="size"): Class of the request's cost. Missing if the cost is unknown.
         - ``confirmers`` (Int64, parties, with by="confirmers"): Different parties that can confirm. Missing without a quorum.

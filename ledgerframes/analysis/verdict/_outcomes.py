@@ -147,6 +147,7 @@ def outcomes(
           data cover. Divide counts by it before you compare them.
         - ``weekday`` (int64, UTC, with by="weekday_hour"): Day of the week, 0 for Monday.
         - ``day`` (datetime64[us, UTC], with by="day"): Start of the day of the record time. All days of the window have a row.
+        - ``is_partial`` (boolean, with by="day"): Whether final data of the window do not cover the whole day.
         - ``view_count`` (Int64, views, with by="views"): Views of the request. Missing without a verdict.
         - ``size`` (category, bytes, with by="size"): Class of the request's cost. Missing if the cost is unknown.
         - ``requests`` (int64, requests): Confirmation requests.
