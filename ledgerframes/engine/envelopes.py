@@ -8,7 +8,7 @@ from ledgerframes.engine.requests import REQUESTS_BY_TEMPLATE
 
 ENVELOPES_OF_KINDS = Relation(
     "envelopes_of_kinds",
-    "One row per request with envelopes: number and cost of those with views, and of those without.",
+    "One row per request with envelopes whose costs are all known: number and cost of those with views, and of those without.",
     """
     SELECT
         update_id,
@@ -17,8 +17,9 @@ ENVELOPES_OF_KINDS = Relation(
         count(*) FILTER (NOT has_views) AS envelopes_without_views,
         coalesce(sum(traffic_cost) FILTER (has_views), 0) AS cost_with_views,
         coalesce(sum(traffic_cost) FILTER (NOT has_views), 0) AS cost_without_views
-    FROM (SELECT update_id, traffic_cost, coalesce(len(view_ids), 0) > 0 AS has_views FROM envelopes WHERE traffic_cost >= 0)
+    FROM (SELECT update_id, traffic_cost, coalesce(len(view_ids), 0) > 0 AS has_views FROM envelopes)
     GROUP BY update_id
+    HAVING bool_and(coalesce(traffic_cost >= 0, false))
     """,
     tables=("envelopes",),
 )

@@ -8,26 +8,33 @@ from ledgerframes.engine.requests import REQUESTS_BY_TEMPLATE, count_confirmers
 
 IS_LARGEST = "update_id IN (SELECT update_id FROM largest_requests)"
 KIND = "kind, package_name, template_name, choice"
-COSTS_OF_KINDS = Relation(
-    "costs_of_kinds",
-    "One row per kind of request: how many there are, how many have a known cost, and the sum and median of known costs.",
-    f"""
-    SELECT
-        {KIND},
-        count(*) AS requests,
-        count(total_traffic_cost) AS requests_of_kind,
-        sum(total_traffic_cost) AS cost_of_kind,
-        quantile_disc(total_traffic_cost, 0.5) AS median_of_kind
-    FROM requests_by_template
-    GROUP BY ALL
-    """,
-    relations=(REQUESTS_BY_TEMPLATE,),
-    is_materialized=True,
-)
 
 
-def largest_requests(count: int) -> Query:
-    """Return the query of the requests with the highest known cost, sorted by id among equals."""
+def costs_of_kinds(least: int) -> Relation:
+    """Return the relation of the costs of each kind, whose median needs some requests."""
+    return Relation(
+        "costs_of_kinds",
+        "One row per kind of request: how many there are, how many have a known cost, and the sum and median of known costs.",
+        f"""
+        SELECT
+            {KIND},
+            count(*) AS requests,
+            count(total_traffic_cost) AS requests_of_kind,
+            sum(total_traffic_cost) AS cost_of_kind,
+            CASE WHEN count(total_traffic_cost) >= {least:d} THEN quantile_disc(total_traffic_cost, 0.5) END AS median_of_kind
+        FROM requests_by_template
+        GROUP BY ALL
+        """,
+        relations=(REQUESTS_BY_TEMPLATE,),
+        is_materialized=True,
+    )
+
+
+def largest_requests(count: int, least: int) -> Query:
+    """Return the query of the requests with the highest known cost, sorted by id among equals.
+
+    The median of a kind with fewer than `least` known costs is missing.
+    """
     largest = Relation(
         "largest_requests",
         "One row per request with one of the highest known costs.",
@@ -81,4 +88,4 @@ JOIN costs_of_kinds ON {same_kind}
 LEFT JOIN their_confirmers USING (update_id)
 LEFT JOIN their_envelopes USING (update_id)
 ORDER BY total_traffic_cost DESC, update_id"""
-    return Query(select.strip(), (largest, COSTS_OF_KINDS, confirmers, envelopes))
+    return Query(select.strip(), (largest, costs_of_kinds(least), confirmers, envelopes))

@@ -216,12 +216,12 @@ REQUESTS_BY_CONFIRMERS = Relation(
 )
 ENVELOPES_BY_REQUEST = Relation(
     "envelopes_by_request",
-    "One row per request with envelopes: the cost of its envelopes without views.",
+    "One row per request with envelopes whose costs are all known: the cost of its envelopes without views.",
     """
     SELECT update_id, coalesce(sum(traffic_cost) FILTER (coalesce(len(view_ids), 0) = 0), 0)::BIGINT AS overhead_traffic_cost
     FROM envelopes
-    WHERE traffic_cost >= 0
     GROUP BY update_id
+    HAVING bool_and(coalesce(traffic_cost >= 0, false))
     """,
     tables=("envelopes",),
     is_shared=True,
@@ -283,13 +283,13 @@ REQUESTS_BY_VIEW = Relation(
     f"""
     SELECT
         requests.* EXCLUDE (update_key, has_envelopes) REPLACE (
-            CASE WHEN is_known THEN traffic_cost END AS total_traffic_cost,
+            CASE WHEN is_known AND has_envelopes THEN traffic_cost END AS total_traffic_cost,
             is_known AND has_envelopes AS is_known
         ),
         view_id,
         informees,
         confirmers,
-        CASE WHEN is_known THEN envelopes ELSE 0 END AS envelopes
+        CASE WHEN is_known AND has_envelopes THEN envelopes ELSE 0 END AS envelopes
     FROM costs_of_views
     JOIN (
         SELECT
@@ -299,7 +299,7 @@ REQUESTS_BY_VIEW = Relation(
         FROM requests_by_template
         LEFT JOIN envelopes_by_request USING (update_id)
     ) AS requests USING (update_key)
-    WHERE informees IS NOT NULL OR is_known
+    WHERE informees IS NOT NULL OR is_known AND has_envelopes
     """,
     relations=(COSTS_OF_VIEWS, REQUESTS_BY_TEMPLATE, ENVELOPES_BY_REQUEST),
 )

@@ -72,6 +72,7 @@ def test_the_example() -> None:
     parties = parties[parties["round_number"] == 1]
     assert parties["party"].tolist() == ["A", "B", "C"]
     assert parties["amount"].tolist() == [6750, 2247, 0]
+    assert parties["burn"].tolist() == [3375, Decimal("1123.5"), Decimal("1.5")]
     assert parties["allowance"].tolist() == [6750, 2247, 3]
     assert parties["below_threshold"].tolist() == [False, False, True]
 

@@ -37,11 +37,13 @@ def test_concentration_of_parties_takes_what_they_submitted_alone(build, event):
     (row,) = cost.concentration(build(events), by="party").to_dict("records")
     assert (row["members"], row["total_traffic_cost"], row["hhi"], row["gini"]) == (2, 200, 0.5, 0.0)
     assert row["coverage"] == 0.8  # each request counts once
+    assert row["left_out_traffic_cost"] == 300 + 700
 
 
 def test_concentration_of_templates_takes_visible_transactions(sample):
     (row,) = cost.concentration(sample, by="template").to_dict("records")
     assert (row["members"], row["total_traffic_cost"]) == (2, 5155 + 1000)
+    assert row["left_out_traffic_cost"] == cost.spend(sample)["total_traffic_cost"].iloc[0] - row["total_traffic_cost"] > 0
     assert row["hhi"] == pytest.approx((5155**2 + 1000**2) / 6155**2)
 
 

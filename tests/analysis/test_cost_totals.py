@@ -141,7 +141,7 @@ def test_envelopes_need_not_add_up_and_the_reason_is_named(build, event):
     assert (envelopes["sum_of_parts"], envelopes["difference"]) == (40, 60)
     assert envelopes["reason"] == "some totals are not the sum of envelopes"
     envelopes = cost.control(build([odd, event("b", 1, 7)])).set_index("control").loc["envelopes"]
-    assert (envelopes["difference"], envelopes["reason"]) == (67, "some requests have no envelopes")
+    assert (envelopes["difference"], envelopes["reason"]) == (67, "the envelopes of some requests are unknown")
 
 
 def test_totals_that_must_add_up_and_do_not_are_an_error(sample, monkeypatch):

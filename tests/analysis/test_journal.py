@@ -57,6 +57,13 @@ def test_the_whole_bill_is_one_entry(bill):
     assert debit["memo"] == "traffic 2026-11-08T00:00Z/2026-11-09T00:00Z, all: 3925923 bytes"
 
 
+def test_a_journal_has_the_source_of_the_price(bill, build, event):
+    assert journal(bill(by=None))["rate_source"].isna().all()
+    price = lf.TrafficPrice("45", "USD/MB", source="contract 17")
+    named = cost.statement(build([event("a", 1, 10)]), by=None, every="1d", price=price, accept_price=True, rounding="0.0001")
+    assert journal(named)["rate_source"].tolist() == ["contract 17"] * 2
+
+
 @pytest.mark.parametrize("accounts", [None, [("5200", "1400")]])
 def test_accounts_that_are_no_dict_are_refused(bill, accounts):
     with pytest.raises(UsageError, match="accounts= must be a dict with a pair of accounts"):

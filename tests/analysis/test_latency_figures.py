@@ -117,13 +117,21 @@ def test_percentiles_have_intervals_and_reasons(figures: Figures) -> None:
     assert row["reason"] == ", ".join(f"too few {each}" for each in reasons) + " (min_requests= shows them)"
 
 
+def test_no_argument_shows_percentiles_of_no_requests(figures: Figures) -> None:
+    row = figures([("ACCEPTED", number * SECOND // 100) for number in range(1, 400)]).iloc[0]
+    assert row["reason"] == "no latency of rejected requests"
+    few = figures([("ACCEPTED", SECOND)]).iloc[0]["reason"]
+    assert few == "too few accepted requests for p50, p90, p95, p99 (min_requests= shows them), no latency of rejected requests"
+    assert figures([("REJECTED", 31 * SECOND)]).iloc[0]["reason"] == "no latency of accepted and rejected requests"
+
+
 def test_percentiles_of_few_requests_have_a_mark_and_no_interval(figures: Figures) -> None:
     requests = [("ACCEPTED", SECOND * number) for number in range(1, 21)]
     row = figures(requests, min_requests=20).iloc[0]
     assert [row[name] / pd.Timedelta(1, "s") for name in ("p50", "p90", "p95", "p99")] == [10, 18, 19, 20]
     assert row["p50_low"] < row["p50"] and pd.isna(row["p95_high"])
     assert row["few_requests_for"] == "p90, p95, p99"
-    assert row["reason"].startswith("too few rejected requests for p50,")
+    assert row["reason"] == "no latency of rejected requests"
     fewer = figures(requests[1:], min_requests=20).iloc[0]
     assert pd.isna(fewer["p50"]) and pd.isna(fewer["few_requests_for"])
     assert "too few accepted requests for p50, p90, p95, p99" in fewer["reason"]

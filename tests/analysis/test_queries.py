@@ -373,6 +373,17 @@ def test_a_table_that_two_relations_read_is_not_kept_with_all_its_columns(sandbo
     assert "\ntree_events AS NOT MATERIALIZED (\n" in text
 
 
+def test_a_query_withholds_the_medians_that_its_figure_withholds(sandbox_history: Frames) -> None:
+    for figure, arguments, key, name in (
+        (lf.cost.requests, {"top": 1000}, "update_id", "median_of_kind"),
+        (lf.verdict.waited_for, {}, "party", "median_latency"),
+    ):
+        shown = figure(sandbox_history, **arguments).set_index(key)[name].isna()
+        rows = pd.DataFrame(run(lf.query(figure, sandbox_history, **arguments))).set_index(key)[name].isna()
+        assert shown.any() and not shown.all()
+        assert rows[shown.index].tolist() == shown.tolist()
+
+
 def test_periods_count_from_the_first(sandbox_history: Frames) -> None:
     expected = lf.cost.spend(sandbox_history, every="1h")
     rows = run(lf.query(lf.cost.spend, sandbox_history, every="1h"))

@@ -115,6 +115,16 @@ def test_parties_of_one_label_share_a_line(build, event):
         cost.statement(shared, by="label", price=PRICE)
 
 
+def test_labels_of_participants_name_no_party(build, event):
+    """Lines of parties without a label would be the whole bill, without a word."""
+    sample = build([event("a", 1, 10, parties=["alice"], participant="PAR::val")])
+    labels = pd.DataFrame({"id": ["val"], "name": ["Val"], "group": ["us"]}, dtype="str")
+    with pytest.raises(UsageError, match=r"labels= must name submitting parties.* Pass by='participant'"):
+        cost.statement(sample, by="label", labels=labels, price=PRICE)
+    others = labels.assign(id="elsewhere")
+    assert column(cost.statement(sample, by="label", labels=others, price=PRICE), "label") == [None]
+
+
 def test_requests_without_a_party_have_a_line(sample):
     bill = cost.statement(sample, price=PRICE, split="first", min_coverage=0, every=None)
     assert column(bill, "party") == ["alice", "bob", None]
@@ -146,6 +156,12 @@ def test_the_paid_cost_of_an_own_participant(three):
         ledger_updates=[{"update_id": "alice", "offset": 1, "paid_traffic_cost": 1_000_000}, {"update_id": "zoe", "offset": 2}],
     )
     assert column(cost.statement(three, price=PRICE, ledger=ledger), "bytes_paid") == [1_000_000, None, None]
+
+
+def test_the_paid_cost_is_that_of_the_participant_that_paid(three):
+    rows = [{"participant_id": name, "update_id": "alice", "offset": at} for at, name in enumerate(("A", "B"), 1)]
+    ledger = testing.frames_of(network="memory", ledger_updates=[rows[0], {**rows[1], "paid_traffic_cost": 90}])
+    assert column(cost.statement(three, price=PRICE, ledger=ledger), "bytes_paid") == [90, None, None]
 
 
 def test_the_paid_cost_of_a_shared_request_is_divided_as_its_cost_is(build, event):

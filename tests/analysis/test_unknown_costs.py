@@ -48,10 +48,10 @@ def test_a_negative_cost_is_unknown_in_all_parts_of_the_spend(negative, by, ever
 
 def test_a_negative_cost_is_unknown_by_view_and_in_the_overhead(negative):
     (view,) = cost.spend(negative, by="view").to_dict("records")
-    assert (view["total_traffic_cost"], view["envelopes"], view["coverage"]) == (200, 2, 2 / 3)
+    assert (view["total_traffic_cost"], view["envelopes"], view["coverage"]) == (60, 1, 1 / 3)
     overhead = cost.overhead(negative)
-    assert column(overhead, "traffic_cost") == [200, 40, -40]  # what the unknown envelope leaves unassigned
-    assert set(overhead["coverage"]) == {2 / 3}
+    assert column(overhead, "traffic_cost") == [60, 40, 100]  # what the unknown envelope leaves unassigned
+    assert set(overhead["coverage"]) == {1 / 3}
 
 
 def test_a_negative_cost_is_unknown_in_the_calendar(negative):

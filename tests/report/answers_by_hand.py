@@ -120,7 +120,7 @@ def sentence_on_sums(stored: Stored, total: int) -> str:
     difference = total - sum(row["traffic_cost"] for row in rows)
     text = f"{5 + (difference == 0)} of 6 sums of parts are the total."
     has_fewer = {row["update_id"] for row in rows} != {*stored.costs}
-    reason = "some requests have no envelopes" if has_fewer else "some totals are not the sum of envelopes"
+    reason = "the envelopes of some requests are unknown" if has_fewer else "some totals are not the sum of envelopes"
     return f"{text} Not equal: envelopes, by {abs(difference):,} bytes, because {reason}." if difference else text
 
 

@@ -83,8 +83,8 @@ REWARDS = declare.Figure(
             "threshold_bytes", "Smallest weight that is paid. Missing where `amount` is.", declare.WEIGHT_UNIT, "Threshold"
         ),
         _coin("to_issue", "Coin to issue for apps in the round."),
-        _coin("unclaimed", "Part of the issuance beyond the cap."),
-        _coin("thresholded", "Part of the issuance for weights below the threshold."),
+        _coin("unclaimed", "Part of the round's issuance beyond the cap."),
+        _coin("thresholded", "Part of the round's issuance for weights below the threshold."),
     ),
     condition="with a known reward",
     unit="rounds of this result",
@@ -145,10 +145,10 @@ def rewards(
         - ``threshold_bytes`` (Int64, weighted bytes): Smallest weight that is paid. Missing where `amount` is.
         - ``to_issue`` (decimal128(38, 10)[pyarrow], coin): Coin to issue for apps in the round. Missing for partial rounds and
           without rules for traffic.
-        - ``unclaimed`` (decimal128(38, 10)[pyarrow], coin): Part of the issuance beyond the cap. Missing for partial rounds and
-          without rules for traffic.
-        - ``thresholded`` (decimal128(38, 10)[pyarrow], coin): Part of the issuance for weights below the threshold. Missing for
-          partial rounds and without rules for traffic.
+        - ``unclaimed`` (decimal128(38, 10)[pyarrow], coin): Part of the round's issuance beyond the cap. Missing for partial
+          rounds and without rules for traffic.
+        - ``thresholded`` (decimal128(38, 10)[pyarrow], coin): Part of the round's issuance for weights below the threshold.
+          Missing for partial rounds and without rules for traffic.
         - ``coverage`` (float64, share of 1): Share of the rounds of this result with a known reward. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
@@ -281,6 +281,7 @@ def _per_party(
     allowances = [None if result is None else result.allowance(weight) for result, weight in pairs]
     values |= {"party": by_party["party"], "weight": by_party["weight"]}
     values["allowance"] = amounts(allowances, ALLOWANCE_DIGITS)
+    values["burn"] = amounts(None if result is None else result.burn_of(weight) for result, weight in pairs)
     values["amount"] = amounts(None if result is None else result.amount(weight) for result, weight in pairs)
     below = [None if result is None else result.allowance(weight) < result.threshold for result, weight in pairs]
     values["below_threshold"] = pd.Series(below, dtype="boolean")

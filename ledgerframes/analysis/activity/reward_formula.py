@@ -55,9 +55,10 @@ def rules_of(values: Mapping[str, Any] | pd.Series) -> RoundRules | None:
 
 @dataclass(frozen=True)
 class RoundTotals:
-    """Amounts of a round [coin], and the rate [coin per MB of weight]."""
+    """Amounts of a round [coin], and the price and the rate [coin per MB of weight]."""
 
     burn: Decimal
+    price_per_mb: Decimal
     to_issue: Decimal
     rate_per_mb: Decimal
     threshold: Decimal
@@ -69,6 +70,10 @@ class RoundTotals:
         if not self.rate_per_mb:
             return None
         return math.ceil(Fraction(self.threshold) * MEGABYTE / Fraction(self.rate_per_mb))
+
+    def burn_of(self, weight: int) -> Decimal:
+        """Return the coin for a weight in bytes at the price of traffic."""
+        return _burn(weight, self.price_per_mb)
 
     def allowance(self, weight: int) -> Decimal:
         """Return the exact amount of a weight in bytes."""
@@ -87,15 +92,20 @@ def round_totals(rules: RoundRules, weight: int) -> RoundTotals:
     adjusted = half_even(EXACT.subtract(per_round, multiply(per_round, rules.development_share)))
     to_issue = multiply(adjusted, rules.app_share)
     price_per_mb = divide(rules.traffic_price, rules.coin_price)
-    burn = multiply(divide(Decimal(weight), Decimal(MEGABYTE)), price_per_mb)
+    burn = _burn(weight, price_per_mb)
     per_coupon = _per_coupon(to_issue, burn, rules.featured_cap)
     return RoundTotals(
         burn=burn,
+        price_per_mb=price_per_mb,
         to_issue=to_issue,
         rate_per_mb=multiply(price_per_mb, per_coupon),
         threshold=divide(rules.reward_threshold, rules.coin_price),
         unclaimed=max(Decimal(0), half_even(EXACT.subtract(to_issue, multiply(per_coupon, burn)))),
     )
+
+
+def _burn(weight: int, price_per_mb: Decimal) -> Decimal:
+    return multiply(divide(Decimal(weight), Decimal(MEGABYTE)), price_per_mb)
 
 
 def _per_coupon(to_issue: Decimal, burn: Decimal, cap: Decimal) -> Decimal:

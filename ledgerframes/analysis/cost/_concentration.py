@@ -41,10 +41,11 @@ CONCENTRATION = declare.Figure(
     by={member: declare.Grouping(rows=keys.rows) for member, keys in KEYS.items()},
     columns=(
         declare.choice("member", KEYS),
-        declare.count("requests", "Confirmation requests.", measure=Count()),
+        declare.count("requests", "Confirmation requests, also those of no single member.", measure=Count()),
         declare.count("members", "Members with a known cost.", "members"),
         declare.count("unknown_members", "Members without a known cost, which no measure includes.", "members"),
         declare.cost("total_traffic_cost", "Known cost of these members, which is a lower bound if the coverage is below 1."),
+        declare.cost("left_out_traffic_cost", "Known cost of requests that belong to none of these members, or to several."),
         declare.rate("gini", "Gini coefficient. Missing with fewer than 2 members.", "", "Gini coefficient"),
         declare.rate("hhi", f"Sum of the squared shares. Missing {UNKNOWN}.", "", "Sum of squared shares"),
         *(
@@ -88,10 +89,11 @@ def concentration(
           window.
         - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``member`` (category): participant, party, or template.
-        - ``requests`` (int64, requests): Confirmation requests.
+        - ``requests`` (int64, requests): Confirmation requests, also those of no single member.
         - ``members`` (int64, members): Members with a known cost.
         - ``unknown_members`` (int64, members): Members without a known cost, which no measure includes.
         - ``total_traffic_cost`` (Int64, bytes): Known cost of these members, which is a lower bound if the coverage is below 1.
+        - ``left_out_traffic_cost`` (Int64, bytes): Known cost of requests that belong to none of these members, or to several.
         - ``gini`` (float64): Gini coefficient. Missing with fewer than 2 members.
         - ``hhi`` (float64): Sum of the squared shares. Missing without a known cost, or if all other members are unknown.
         - ``top_1`` (float64, share of 1): Share of the 1 with the highest cost, ties included. Missing without a known cost, or
@@ -141,7 +143,8 @@ def concentration(
         "member": member,
         **{name: [each[name] for each in measures] for name in _measures([])},
     }
-    values["total_traffic_cost"] = as_integers(values["total_traffic_cost"], "total_traffic_cost")
+    values[COST] = as_integers(values[COST], COST)
+    values["left_out_traffic_cost"] = requests.values["known_bytes"] - values[COST].fillna(0)
     return CONCENTRATION.build(frames, values, by, every=every)
 
 

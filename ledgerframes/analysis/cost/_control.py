@@ -132,7 +132,9 @@ def control(frames: Frames) -> pd.DataFrame:
     reasons = dict.fromkeys(name for name, part in parts.items() if part != total)
     if "envelopes" in reasons:
         has_fewer = whole["requests_with_envelopes"] < whole["known_rows"]
-        reasons["envelopes"] = "some requests have no envelopes" if has_fewer else "some totals are not the sum of envelopes"
+        reasons["envelopes"] = (
+            "the envelopes of some requests are unknown" if has_fewer else "some totals are not the sum of envelopes"
+        )
     failures = {name: f"{PARTS[name]} are {parts[name]}, the total is {total}" for name, why in reasons.items() if why is None}
     if failures:
         raise IntegrityError(

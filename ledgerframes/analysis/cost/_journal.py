@@ -204,7 +204,7 @@ def _bill_entries(statement: pd.DataFrame, key: str | None) -> Iterator[dict[str
             quantity=Decimal(line["bytes"]),
             unit="bytes",
             rate=line["price"],
-            rate_source="list price",
+            rate_source=line["price_source"],
             **{name: line[name] for name in ("source_ids_sha256", "coverage", "coverage_time")},
         )
 

@@ -71,7 +71,7 @@ OVERHEAD = declare.Figure(
         FEW_REQUESTS,
     ),
     has_periods=True,
-    condition="with a known cost and with envelopes",
+    condition="with a known cost, in total and by envelope",
     joins=(ENVELOPES_OF_KINDS, SAME_CONFIRMERS),
     known=IS_COVERED,
     queries=_queries,
@@ -80,7 +80,7 @@ OVERHEAD = declare.Figure(
         "envelopes_without_views": Expression(f"sum(envelopes_without_views) {OF_COVERED}"),
         "with_views": Expression(f"sum(cost_with_views) {OF_COVERED}"),
         "without_views": Expression(f"sum(cost_without_views) {OF_COVERED}"),
-        "traffic_cost": Expression(f"sum(cost_with_views + cost_without_views) {OF_COVERED}"),
+        "cost_of_envelopes": Expression(f"sum(cost_with_views + cost_without_views) {OF_COVERED}"),
         "unassigned": Expression(f"sum({COST} - coalesce(cost_with_views + cost_without_views, 0))"),
         COST: Total(COST),
     },
@@ -143,8 +143,8 @@ def overhead(
         - ``same_confirmers_cost`` (Int64, bytes): Cost of these envelopes. Missing for the other kinds.
         - ``few_requests_for`` (str): Percentiles that rest on fewer requests than support them. Missing if there are none, or
           without min_requests=.
-        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost and with envelopes. Missing if
-          there are none.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost, in total and by envelope.
+          Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
@@ -177,7 +177,7 @@ def overhead(
     kinds = _by_kind(measured.assign(few_requests_for=few_requests(grouped, call)))
     of_rows = kinds["group"].to_numpy()
     coverage = measured["coverage"].to_numpy()[of_rows]
-    coverage_bytes = ratio(measured["traffic_cost"].fillna(0).mask(totals.isna()), totals).clip(max=1)
+    coverage_bytes = ratio(measured["cost_of_envelopes"].fillna(0).mask(totals.isna()), totals).clip(max=1)
     values = {
         **grouped.keys.take(of_rows).reset_index(drop=True),
         **kinds,

@@ -24,7 +24,7 @@ LEAST_OF_KIND = int(least_count(50))
 
 
 def _queries(frames: Frames, top: int) -> list[Query]:
-    return [largest_requests(top)]
+    return [largest_requests(top, LEAST_OF_KIND)]
 
 
 REQUESTS = declare.Figure(
@@ -125,16 +125,13 @@ def requests(frames: Frames, *, top: int = 10) -> pd.DataFrame:
     True
     """
     REQUESTS.check(frames)
-    rows = run(frames, largest_requests(require_integer("top", top, 1, MAX_TOP)))
-    has_median = rows["requests_of_kind"] >= LEAST_OF_KIND
-    median = rows["median_of_kind"].where(has_median)
+    rows = run(frames, largest_requests(require_integer("top", top, 1, MAX_TOP), LEAST_OF_KIND))
     values = {
         **rows,
         "verdict_result": grouping.category_of("verdict_result", rows["verdict_result"], None),
         "kind": grouping.category_of("kind", rows["kind"], None),
         "share": ratio(rows["total_traffic_cost"], rows["known_cost"]),
-        "median_of_kind": median,
-        "times_median": ratio(rows["total_traffic_cost"], median),
+        "times_median": ratio(rows["total_traffic_cost"], rows["median_of_kind"]),
         "coverage": ratio(rows["known_requests"], rows["all_requests"]),
     }
     values["why"] = list(_reasons(pd.DataFrame(values)))

@@ -135,11 +135,11 @@ SPEND = declare.Figure(
         ),
         declare.cost(
             "overhead_traffic_cost",
-            "Part of the cost that envelopes without views caused. It is a lower bound if some requests have no envelopes.",
+            "Part of the cost that envelopes without views caused. It is a lower bound if those of some requests are unknown.",
             measure=Expression("sum(overhead_traffic_cost) FILTER (WHERE is_known)"),
         ),
         declare.share(
-            "Share of the known cost of all requests, or by view of all envelopes with views. By party, the sum can exceed 1.",
+            "Share of the known cost of all requests, by view of envelopes with views. By party or label, the sum can exceed 1.",
             ratio=Ratio("groups.total_traffic_cost", "overall.bytes_of_requests"),
         ),
         declare.cost("median", f"Median cost per request. {needs(50)}", "Median traffic cost", measure=Percentile(COST, 50)),
@@ -251,9 +251,9 @@ def spend(
         - ``rejected_traffic_cost`` (Int64, bytes): Part of the cost that rejected requests caused. Missing if unknown, or if
           `rejected` is missing.
         - ``overhead_traffic_cost`` (Int64, bytes): Part of the cost that envelopes without views caused. It is a lower bound if
-          some requests have no envelopes.
-        - ``share`` (float64, share of 1): Share of the known cost of all requests, or by view of all envelopes with views. By
-          party, the sum can exceed 1.
+          those of some requests are unknown.
+        - ``share`` (float64, share of 1): Share of the known cost of all requests, by view of envelopes with views. By party or
+          label, the sum can exceed 1.
         - ``median`` (Int64, bytes): Median cost per request. Missing below 6 requests, or below min_requests=.
         - ``p95`` (Int64, bytes): 95th percentile of the cost per request. Missing below 72 requests, or below min_requests=.
         - ``max`` (Int64, bytes): Highest cost of any request.

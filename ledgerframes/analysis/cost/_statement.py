@@ -66,7 +66,7 @@ STATEMENT = declare.Figure(
     answer=answers.of_statement,
     main_columns=("bytes", "currency", "coin", "currency_exact", "requests"),
     rows="One row per period and line, including periods without requests; sorted by time and name.",
-    by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "label": grouping.LABEL_GROUP},
+    by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "label": grouping.PARTY_LABEL_GROUP},
     columns=(
         declare.count(
             "requests", "Requests with a part in this line. A shared request can be in several lines.", measure=Count()
@@ -82,7 +82,7 @@ STATEMENT = declare.Figure(
             "Cost that your own participants paid, divided like the bytes. Missing without ledger=.",
             measure=Total("paid"),
         ),
-        declare.amount("currency_exact", "Exact price of the bytes, at the list price. Missing where `bytes` is.", "currency"),
+        declare.amount("currency_exact", "Exact price of the bytes. Missing where `bytes` is.", "currency"),
         declare.amount(
             "currency",
             "Rounded amount. The lines of a period add up to their total, which is rounded half to even.",
@@ -93,7 +93,8 @@ STATEMENT = declare.Figure(
         declare.amount("coin", "Rounded amount divided by the rate. Missing without rate=.", "coin", "Amount"),
         declare.amount("market_value", "Coin at the market price. Missing without market=.", "currency of the market"),
         declare.label("currency_code", "Currency of the amounts, such as USD."),
-        declare.amount("price", "List price of traffic. Missing if parts of the line have several.", "currency per MB"),
+        declare.amount("price", "Price of traffic. Missing if parts of the line have several.", "currency per MB"),
+        declare.text("price_source", "Source of the price. Missing if it is unknown, or parts of the line have several prices."),
         declare.amount("rate", "The network's own rate. Missing without rate=.", "currency per coin"),
         declare.time("rate_as_of", "Time of the rate. Missing if unknown."),
         declare.text("rate_source", "Source of the rate. Missing if unknown."),
@@ -176,13 +177,12 @@ def statement(
         - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
           verdict.
         - ``party`` (str, with by="party"): Submitting party. Missing without a verdict or a party.
-        - ``label`` (str, with by="label"): Group of the submitter's label, or the name of a label without a group. Missing
-          without a label.
+        - ``label`` (str, with by="label"): Group of the submitting party's label, or the name of a label without a group.
+          Missing without a label.
         - ``requests`` (int64, requests): Requests with a part in this line. A shared request can be in several lines.
         - ``bytes`` (Int64, bytes): Known cost of the line, which is a lower bound if the coverage is below 1.
         - ``bytes_paid`` (Int64, bytes): Cost that your own participants paid, divided like the bytes. Missing without ledger=.
-        - ``currency_exact`` (decimal128(38, 10)[pyarrow], currency): Exact price of the bytes, at the list price. Missing where
-          `bytes` is.
+        - ``currency_exact`` (decimal128(38, 10)[pyarrow], currency): Exact price of the bytes. Missing where `bytes` is.
         - ``currency`` (decimal128(38, 10)[pyarrow], currency): Rounded amount. The lines of a period add up to their total,
           which is rounded half to even.
         - ``rounding_difference`` (decimal128(38, 10)[pyarrow], currency): Rounded minus exact amount.
@@ -190,8 +190,8 @@ def statement(
         - ``market_value`` (decimal128(38, 10)[pyarrow], currency of the market): Coin at the market price. Missing without
           market=.
         - ``currency_code`` (category): Currency of the amounts, such as USD.
-        - ``price`` (decimal128(38, 10)[pyarrow], currency per MB): List price of traffic. Missing if parts of the line have
-          several.
+        - ``price`` (decimal128(38, 10)[pyarrow], currency per MB): Price of traffic. Missing if parts of the line have several.
+        - ``price_source`` (str): Source of the price. Missing if it is unknown, or parts of the line have several prices.
         - ``rate`` (decimal128(38, 10)[pyarrow], currency per coin): The network's own rate. Missing without rate=.
         - ``rate_as_of`` (datetime64[us, UTC]): Time of the rate. Missing if unknown.
         - ``rate_source`` (str): Source of the rate. Missing if unknown.
@@ -212,8 +212,8 @@ def statement(
 
     Notes
     -----
-    Source: traffic summaries and verdicts of history events. The bill is at the list price. Each participant has a free base
-    rate, so it can have paid less (docs/facts.md#free-base-rate). The network's own rate is not a market price
+    Source: traffic summaries and verdicts of history events. The bill is at the price that you pass. Each participant has a free
+    base rate, so it can have paid less (docs/facts.md#free-base-rate). The network's own rate is not a market price
     (docs/facts.md#two-prices).
 
     Examples
@@ -239,6 +239,7 @@ def statement(
     if split is None and by in NOUNS:
         _require_no_shared_requests(call, NOUNS[by])
     lines = measure(call)
+    _require_labels_of_parties(call, lines.keys)
     exact, line_prices = _exact_amounts(call, len(lines), prices)
     rounded = _rounded_lines(exact, lines.keys.get("period_start", 0), unit)
     coin = rate.coins(rounded) if rate else amounts([None] * len(lines))
@@ -250,7 +251,8 @@ def statement(
         "rounding_difference": decimals.subtract(rounded, exact, name="rounding_difference"),
         "coin": coin,
         "market_value": market.value(coin) if market else amounts([None] * len(lines)),
-        "price": line_prices,
+        "price": amounts(each.amount if each else None for each in line_prices),
+        "price_source": pd.Series([each.source or None if each else None for each in line_prices], dtype="str"),
         **_constant_columns(prices[0].currency, rate, len(lines)),
         "source_ids_sha256": _digests(call, len(lines)),
     }
@@ -331,6 +333,18 @@ def _paid_updates(frames: Frames, ledger: Frames | None) -> pa.Table:
         return rows.to_table(columns=names).rename_columns(list(PAID_TYPES))
 
 
+def _require_labels_of_parties(call: Call, lines: pd.DataFrame) -> None:
+    """Raise a UsageError if labels name submitting participants and no submitting party."""
+    if "label" not in lines or lines["label"].notna().any():
+        return
+    by_submitter = replace(STATEMENT, by={"label": grouping.LABEL_GROUP}, columns=(), others={})
+    if measure(Call(by_submitter, call.frames, "label", labels=call.labels)).keys["label"].notna().any():
+        raise UsageError(
+            "labels= must name submitting parties, and it names participants alone. "
+            "Pass by='participant', and name the lines by lf.labels.apply."
+        )
+
+
 def _require_no_shared_requests(call: Call, noun: str) -> None:
     """Raise a UsageError if several parties or labels share requests."""
     select = f"SELECT count(DISTINCT update_id) AS shared\nFROM {call.grouping.rows.name}\nWHERE part_count > 1"
@@ -345,11 +359,8 @@ def _digests(call: Call, line_count: int) -> pd.Series:
     return rows["digest"].set_axis(groups_of(call, rows).codes).reindex(range(line_count))
 
 
-def _exact_amounts(call: Call, line_count: int, prices: Sequence[TrafficPrice]) -> tuple[pd.Series, pd.Series]:
-    """Return the exact amount of each line, where each part has its own price.
-
-    The second column is the price of each line that has only one.
-    """
+def _exact_amounts(call: Call, line_count: int, prices: Sequence[TrafficPrice]) -> tuple[pd.Series, list[TrafficPrice | None]]:
+    """Return the exact amount of each line, and its price unless parts have several."""
     rows = run(call.frames, call.parts_query(["price_number"], PRICED))
     rows = rows.set_index(pd.Index(groups_of(call, rows).codes))
     parts = [
@@ -357,14 +368,14 @@ def _exact_amounts(call: Call, line_count: int, prices: Sequence[TrafficPrice]) 
         for number, price in enumerate(prices)
     ]
     exact: list[Decimal | None] = []
-    line_prices: list[Decimal | None] = []
+    line_prices: list[TrafficPrice | None] = []
     for line in zip(*parts, strict=True):
         billed = {number: amount for number, amount in enumerate(line) if not pd.isna(amount)}
         amount = decimals.total(pd.Series(list(billed.values()), dtype=decimals.DTYPE))
         exact.append(amount if isinstance(amount, Decimal) else None)
         first, *others = billed or range(len(prices))
-        line_prices.append(None if others else prices[first].amount)
-    return amounts(exact), amounts(line_prices)
+        line_prices.append(None if others else prices[first])
+    return amounts(exact), line_prices
 
 
 def _rounded_lines(exact: pd.Series, periods: pd.Series | int, unit: Decimal) -> pd.Series:

@@ -19,13 +19,14 @@ from ledgerframes.statistics.percentiles import Ranks, supported_ranks
 
 PERCENTS = {"p50": 50, "p90": 90, "p95": 95, "p99": 99}
 NOUNS = {"": "accepted", "rejected_": "rejected"}  # columns of counts, by the prefix of their percentiles
+ADVICE = " (min_requests= shows them)"
 RANKS = {"": "value", "_low": "low", "_high": "high"}  # by the end of a column's name
 
 
 def percentile_values(call: Call, grouped: Grouped) -> dict[str, Any]:
     """Return the percentiles of accepted requests and of those rejected before the limit.
 
-    The result includes ``few_requests_for`` and ``reasons``, which are lists of why percentiles are missing.
+    The result includes ``few_requests_for`` and ``reasons`` why percentiles are missing.
     """
     latencies = {noun: _in_order(grouped.values[f"{noun}_latencies"]) for noun in NOUNS.values()}
     counts = {noun: np.array([len(each) for each in of_groups], np.int64) for noun, of_groups in latencies.items()}
@@ -40,7 +41,7 @@ def percentile_values(call: Call, grouped: Grouped) -> dict[str, Any]:
     return {
         **{name: durations(as_integers(numbers, name)) for name, numbers in columns.items()},
         "few_requests_for": few_requests(marked, call.options.min_requests),
-        "reasons": [_too_few(ranks, group) for group in range(len(grouped))],
+        "reasons": [_too_few(ranks, counts, group) for group in range(len(grouped))],
     }
 
 
@@ -64,13 +65,15 @@ def _ranks_of_groups(counts: Integers, min_requests: int | None) -> dict[str, li
     return ranks
 
 
-def _too_few(ranks: dict[str, dict[str, list[Ranks]]], group: int) -> Sequence[str]:
-    """Return why percentiles of a group are missing."""
+def _too_few(ranks: dict[str, dict[str, list[Ranks]]], counts: dict[str, Integers], group: int) -> str:
+    """Return why percentiles of a group are missing, and what shows those of few requests."""
     missing = {noun: [name for name, each in by_name.items() if each[group].value is None] for noun, by_name in ranks.items()}
-    return [f"too few {noun} requests for {', '.join(names)}" for noun, names in missing.items() if names]
+    few = [f"too few {noun} requests for {', '.join(names)}" for noun, names in missing.items() if names and counts[noun][group]]
+    none = " and ".join(noun for noun in missing if not counts[noun][group])
+    texts = (", ".join(few) + ADVICE if few else "", f"no latency of {none} requests" if none else "")
+    return ", ".join(filter(None, texts))
 
 
-def reason(doubt: str, too_few: Sequence[str]) -> str | Any:
-    """Return why figures of a group are missing, and which argument shows them."""
-    advice = " (min_requests= shows them)" if too_few else ""
-    return ", ".join(filter(None, (doubt, *too_few))) + advice or pd.NA
+def reason(doubt: str, too_few: str) -> str | Any:
+    """Return why figures of a group are missing."""
+    return ", ".join(filter(None, (doubt, too_few))) or pd.NA

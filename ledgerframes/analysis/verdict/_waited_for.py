@@ -31,9 +31,13 @@ NO_REST = "every request names it"
 TOO_FEW = "too few requests"
 
 
-def queries(frames: Frames, by: str | None, hosting: pd.DataFrame | None, **others: object) -> list[Query]:
+def queries(
+    frames: Frames, by: str | None, hosting: pd.DataFrame | None, min_requests: int | None, **others: object
+) -> list[Query]:
     """Return the queries of the figure."""
-    return [JUDGED, roles_query(_hosting(hosting) if by == "participant" else None)]
+    require_min_requests(min_requests)
+    least = int(least_count(50)) if min_requests is None else min_requests
+    return [JUDGED, roles_query(_hosting(hosting) if by == "participant" else None, least)]
 
 
 WAITED_FOR = declare.Figure(
@@ -181,17 +185,16 @@ def waited_for(
     True
     """
     WAITED_FOR.check(frames, by)
-    require_min_requests(min_requests)
+    judged_query, roles_of_rows = queries(frames, by, hosting, min_requests)
     require_rejections(frames, accept_survivorship, "requests that timed out")
-    rows = run(frames, roles_query(_hosting(hosting) if by == "participant" else None))
-    names, judged = rows.iloc[:, :1], run(frames, JUDGED).iloc[0]
+    rows, judged = run(frames, roles_of_rows), run(frames, judged_query).iloc[0]
+    names = rows.iloc[:, :1]
     hits, trials, all_hits, all_trials = (rows[name].to_numpy("int64") for name in ("slow", "required", "all_slow", "all"))
     rest_hits, rest_trials = int(judged["slow"]) - all_hits, int(judged["requests"]) - all_trials
     low, high = wilson(hits, trials)
     difference, difference_low, difference_high = difference_of_rates((rest_hits, rest_trials), (hits, trials))
     _, p_values = group_against_rest(hits, trials, hits + rest_hits, trials + rest_trials)
     p_holm = holm(p_values)
-    least = least_count(50) if min_requests is None else min_requests
     values: dict[str, Any] = {
         "party": pd.NA,
         "participant": pd.NA,
@@ -207,7 +210,7 @@ def waited_for(
         "difference_high": difference_high,
         "p_holm": p_holm,
         "differs": pd.Series(p_holm <= LEVEL, dtype="boolean").mask(np.isnan(p_holm)),
-        "median_latency": durations(rows["median_latency"].where(trials >= least)),
+        "median_latency": durations(rows["median_latency"]),
         "few_requests_for": few_requests([("median_latency", trials, 50)], min_requests),
         "reason": _reasons(trials, rest_trials, is_judged=~np.isnan(p_holm)),
         "coverage": share_with_verdict(frames),
@@ -218,8 +221,11 @@ def waited_for(
     return sort_largest_first(result, "required", *names, before=["p_holm"])
 
 
-def roles_query(hosting: pa.Table | None) -> Query:
-    """Return a query of the requests that name each party, or participant that hosts one."""
+def roles_query(hosting: pa.Table | None, least: int) -> Query:
+    """Return a query of the requests that name each party, or participant that hosts one.
+
+    The median of fewer than `least` requests is missing.
+    """
     name, roles = ("party", ROLES_OF_PARTIES) if hosting is None else ("participant", ROLES_OF_PARTICIPANTS)
     select = f"""\
 SELECT
@@ -228,7 +234,9 @@ SELECT
     count(*) FILTER (WHERE is_slow) AS all_slow,
     count(*) FILTER (WHERE is_required) AS required,
     count(*) FILTER (WHERE is_required AND is_slow) AS slow,
-    quantile_disc(latency, 0.50) FILTER (WHERE is_required) AS median_latency
+    CASE
+        WHEN count(*) FILTER (WHERE is_required) >= {least:d} THEN quantile_disc(latency, 0.50) FILTER (WHERE is_required)
+    END AS median_latency
 FROM {roles.name}
 JOIN judged_requests USING (update_id)
 GROUP BY ALL
