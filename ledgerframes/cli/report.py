@@ -201,7 +201,7 @@ def _describe(report: Report) -> dict[str, Any]:
     parameters = [
         {
             "name": name,
-            "type": field.get("type", "string"),
+            "type": field.get("type") or field.get("anyOf", [{"type": "string"}])[0]["type"],  # the first is not null
             "default": field.get("default"),
             "values": field.get("enum", []),
             "description": field.get("description", ""),
@@ -218,7 +218,8 @@ def _format_reports(reports: list[dict[str, Any]]) -> str:
         for parameter in report["parameters"]:
             values = f": {', '.join(parameter['values'])}" if parameter["values"] else ""
             description = parameter["description"] + values
-            parameters.append((report["name"], parameter["name"], parameter["default"], description))
+            default = "" if parameter["default"] is None else parameter["default"]
+            parameters.append((report["name"], parameter["name"], default, description))
     titles = ("report", "parameter", "default", "description")
     return f"{output.format_table(('report', 'purpose'), purposes)}\n\n{output.format_table(titles, parameters)}"
 

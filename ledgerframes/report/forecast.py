@@ -12,7 +12,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.cells import shorten
-from ledgerframes.report.summary.balance import describe_length, describe_runway, known_payers
+from ledgerframes.report.summary.balance import USED_UP, describe_length, describe_runway, has_requests, known_payers
 from ledgerframes.statistics import printing
 
 LONGEST_DAYS, MAX_DAYS = 60, 366  # of a picture whose balance does not end, and of any
@@ -20,7 +20,7 @@ SUPPOSED_WINDOWS = 4  # windows whose burn an unknown balance is assumed to cove
 
 
 def describe_forecast(
-    net: Network, frames: Frames, history: Frames | pd.DataFrame | None, *, participant: str = "", balance: int = 0
+    net: Network, frames: Frames, history: Frames | pd.DataFrame | None, *, participant: str = "", balance: int | None = None
 ) -> str:
     """Return what a participant burned, and when its traffic balance ends.
 
@@ -51,23 +51,28 @@ def describe_forecast(
     >>> describe_forecast(net, frames, None).rpartition("known. ")[2]
     'No forecast. The store does not have the weeks before this window.'
     """
-    payer, burned = _payer(frames, participant)
-    if burned is None:
-        return "The burn of this window is not known."
-    unknown = "" if balance else " Its balance is not known."
-    burn = f"Participant {shorten(payer)} burned {printing.size(burned)} of known cost in this window.{unknown}"
     weeks = _weeks(net, frames, history)
+    payer, burned = _payer(frames, weeks, participant)
+    if burned is None:
+        return f"The burn of this window is not known.{f' {USED_UP}' if balance == 0 else ''}"
+    unknown = " Its balance is not known." if balance is None else ""
+    burn = f"Participant {shorten(payer)} burned {printing.size(burned)} of known cost in this window.{unknown}"
+    if balance == 0:
+        return f"{burn} {USED_UP}"
     if weeks is None:
         return f"{burn} No forecast. The store does not have the weeks before this window."
+    start = _start(frames, balance, burned)
+    if not start.bytes:
+        return burn
     try:
-        end = cost.runway_end(weeks, participant=payer, balance=_start(frames, balance, burned))
+        end = cost.runway_end(weeks, participant=payer, balance=start)
     except CoverageError as error:
         return f"{burn} No forecast. {error}"
-    return f"{burn} {describe_runway(end) if balance else describe_length(end)}"
+    return f"{burn} {describe_length(end) if balance is None else describe_runway(end)}"
 
 
 def forecast_runway(
-    net: Network, frames: Frames, history: Frames | pd.DataFrame | None, *, participant: str = "", balance: int = 0
+    net: Network, frames: Frames, history: Frames | pd.DataFrame | None, *, participant: str = "", balance: int | None = None
 ) -> pd.DataFrame | None:
     """Return the traffic balance of a participant hour by hour, until it ends.
 
@@ -76,7 +81,8 @@ def forecast_runway(
     Returns
     -------
     DataFrame or None
-        The result of :func:`ledgerframes.cost.runway` for at most a year. None if there is no forecast.
+        The result of :func:`ledgerframes.cost.runway` for at most a year. None if there is no forecast, or
+        nothing is left.
 
     Examples
     --------
@@ -87,11 +93,13 @@ def forecast_runway(
     >>> print(forecast_runway(net, frames, None))
     None
     """
-    payer, burned = _payer(frames, participant)
     weeks = _weeks(net, frames, history)
+    payer, burned = _payer(frames, weeks, participant)
     if weeks is None or burned is None:
         return None
     start = _start(frames, balance, burned)
+    if not start.bytes:
+        return None
     try:
         (end,) = iter_rows(cost.runway_end(weeks, participant=payer, balance=start))
     except CoverageError:
@@ -100,10 +108,12 @@ def forecast_runway(
     return cost.runway(weeks, participant=payer, balance=start, horizon=f"{days}d")
 
 
-def _payer(frames: Frames, participant: str) -> tuple[str, int | None]:
+def _payer(frames: Frames, weeks: Frames | None, participant: str) -> tuple[str, int | None]:
     """Return a participant and what it burned, or None if that is unknown."""
     if participant:
-        frames.where("verdicts", participant=participant)  # refuses one that does not submit
+        (frames if weeks is None else weeks).where("verdicts", participant=participant)  # refuses one that does not submit
+        if not has_requests(frames, participant):
+            return participant, 0
     costs = known_payers(frames).set_index("submitting_participant_uid")["total_traffic_cost"]
     payer = participant or next(iter(costs.index), "")
     return payer, int(costs[payer]) if payer in costs else None
@@ -116,6 +126,6 @@ def _weeks(net: Network, frames: Frames, history: Frames | pd.DataFrame | None) 
     return load_events(net, since=history.window.since, until=frames.window.until)
 
 
-def _start(frames: Frames, balance: int, burned: int) -> TrafficBalance:
+def _start(frames: Frames, balance: int | None, burned: int) -> TrafficBalance:
     assert frames.window is not None, "frames without a window have no weeks"
-    return TrafficBalance(balance or SUPPOSED_WINDOWS * burned, frames.window.until)
+    return TrafficBalance(SUPPOSED_WINDOWS * burned if balance is None else balance, frames.window.until)

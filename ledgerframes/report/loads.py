@@ -155,6 +155,24 @@ def fetch_state(net: Network, frames: Frames, *, progress: bool | None = None) -
         _load_contracts(net, window, progress)
 
 
+def require_participant(net: Network, frames: Frames, participant: str | None) -> None:
+    """Raise an error for a participant without a request in a window and the weeks before.
+
+    One that is known from the weeks before can have a quiet day.
+    """
+    if not participant or not frames.count_rows("verdicts"):
+        return
+    with suppress(UsageError):
+        frames.where("verdicts", participant=participant)
+        return
+    offline = Network(net.settings, clock=net.now, offline=True)
+    window, weeks = _window_of(frames, "require_participant"), load_history(offline, frames)
+    if not isinstance(weeks, Frames) or weeks.window is None:
+        reason = f"Participant {participant!r} submitted no request in {window}, and the store does not have the weeks before."
+        raise CoverageError(f"{reason} Load them, or check the id.")
+    load_events(offline, since=weeks.window.since, until=window.until).where("verdicts", participant=participant)
+
+
 def history_window(window: Window, weeks: int = HISTORY_WEEKS) -> Window | None:
     """Return the weeks before a window, or None before the first year."""
     return window.before(timedelta(weeks=weeks))

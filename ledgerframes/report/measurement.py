@@ -100,14 +100,14 @@ def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs, links: 
     """
     price = read_prices(inputs.parameters, frames).price
     # Without requests, no participant is known, and the run fails for want of them.
-    balance = inputs.parameters.get("balance", 0) if frames.count_rows("verdicts") else 0
-    payer = inputs.parameters.get("participant") or (largest_payer(frames) if balance else "")
+    balance = inputs.parameters.get("balance") if frames.count_rows("verdicts") else None
+    payer = "" if balance is None else inputs.parameters.get("participant") or largest_payer(frames)
     return find(
         frames,
         history=weeks,
         price=price if price is not None and price.currency == CURRENCY else None,
-        participant=payer if balance else "",
-        balance=TrafficBalance(balance, inputs.window.until) if balance and payer else None,
+        participant=payer,
+        balance=TrafficBalance(balance, inputs.window.until) if balance is not None and payer else None,
         rewards=links,
         accept_survivorship=True,
     )

@@ -20,6 +20,7 @@ from ledgerframes.report.summary.balance import (
     days_left,
     describe_band,
     forecast_balance,
+    has_requests,
     owner_of,
     time_to_buy,
 )
@@ -28,12 +29,15 @@ from ledgerframes.report.summary.texts import signed_percent
 from ledgerframes.report.summary.traffic import is_same_coverage
 from ledgerframes.report.units import BYTES, bytes_text
 from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
 from ledgerframes.values.windows import iso
 
 
 def own_cost(periods: Periods, prices: Prices, before: DayRows, days: DayRows) -> KeyFigure:
     """Return what the participant of a report paid, with each of the days."""
     row, name = bill_of(periods.after, periods.participant), shorten(periods.participant)
+    if row is None and not has_requests(periods.after, periods.participant):
+        return new_figure(OWN_COST, bytes_text(0), f"no request of {name}", unit=BYTES)
     if row is None:
         return new_figure(OWN_COST, printing.MISSING, f"no cost of {name} is known", unit=BYTES)
     number = int(row.total_traffic_cost)
@@ -49,13 +53,15 @@ def own_cost(periods: Periods, prices: Prices, before: DayRows, days: DayRows) -
 
 def balance_left(periods: Periods) -> KeyFigure | None:
     """Return how long the balance of a report lasts, None without a balance or a forecast."""
-    if not periods.balance:
+    if periods.balance is None:
         return None
+    amount = " of ".join(filter(None, [printing.size(periods.balance), shorten(owner_of(periods))]))
+    if not periods.balance:
+        return new_figure(BALANCE, pluralize(0, "day"), f"{amount} · buy traffic now")
     try:
         (row,) = iter_rows(forecast_balance(periods))
     except CoverageError:
         return None
-    amount = f"{printing.size(row.balance)} of {shorten(owner_of(periods))}"
     return new_figure(BALANCE, days_left(row), " · ".join(filter(None, [amount, _end(row), time_to_buy(row)])))
 
 

@@ -50,7 +50,10 @@ RUNWAY: dict[str, Any] = {
             default="", description="full id of your participant, for its cost and balance (default: that with the highest cost)"
         ),
     ),
-    "balance": (int, Field(default=0, ge=0, description="its traffic balance at the end of the window, in bytes")),
+    "balance": (
+        int | None,
+        Field(default=None, ge=0, description="its traffic balance at the end of the window, in bytes (default: unknown)"),
+    ),
 }
 BUDGETS: dict[str, Any] = {
     "budgets": (

@@ -23,7 +23,14 @@ from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, Requirements, require_past, require_requests
 from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
-from ledgerframes.report.loads import HISTORY_WEEKS, fetch_state, history_window, load_before, load_history
+from ledgerframes.report.loads import (
+    HISTORY_WEEKS,
+    fetch_state,
+    history_window,
+    load_before,
+    load_history,
+    require_participant,
+)
 from ledgerframes.report.notebook import Notebook
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
@@ -222,7 +229,8 @@ class _Run:
             if published:
                 return self._reuse(published)
             if any(self._published_runs()):  # otherwise, the load has checked them
-                self._check_parameters(frames)
+                check_price(self.parameters, frames)
+                require_participant(self.net, frames, self.parameters.get("participant"))
             facts = self._facts(inputs)
             key = self._key(inputs, facts)
             if self.report_dir.is_complete(key):
@@ -234,20 +242,17 @@ class _Run:
     def _load(self) -> tuple[Frames, pd.DataFrame | None]:
         """Load everything that the report reads, and return its window and days of earlier runs."""
         frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
-        if not any(self._published_runs()):
-            self._check_parameters(frames)  # before all other work
+        is_new = not any(self._published_runs())
+        if is_new:
+            check_price(self.parameters, frames)  # before all other work
         kept_days = self._load_history(frames) if self.report.needs_history else None
+        if is_new:
+            require_participant(self.net, frames, self.parameters.get("participant"))
         if self.report.subjects:
             load_before(self.net, frames, progress=self.progress)
         if self.report.needs_state:
             fetch_state(self.net, frames, progress=self.progress)
         return frames, kept_days
-
-    def _check_parameters(self, frames: Frames) -> None:
-        """Raise a UsageError for a price or a participant that the window does not have."""
-        check_price(self.parameters, frames)
-        if self.parameters.get("participant") and frames.count_rows("verdicts"):
-            frames.where("verdicts", participant=self.parameters["participant"])
 
     # -- reuse --------------------------------------------------------------------------------------------------------------
 

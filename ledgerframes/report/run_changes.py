@@ -118,7 +118,9 @@ def _items(key: str, run: RunContent, directory: Path) -> list[dict[str, Value]]
 
 
 def _parts(value: object) -> Iterator[tuple[str, str]]:
-    yield from ((name, str(each)) for name, each in (value.items() if isinstance(value, dict) else [("", value)]))
+    yield from (
+        (name, "" if each is None else str(each)) for name, each in (value.items() if isinstance(value, dict) else [("", value)])
+    )
 
 
 def _changes(

@@ -17,7 +17,7 @@ from ledgerframes.report.key_figure import KeyFigure
 from ledgerframes.report.sentences import Attention, Quality, Statement
 from ledgerframes.values.windows import Bounds
 
-Parameter = str | int | float | bool
+Parameter = str | int | float | bool | None
 
 
 # -- parts ------------------------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class RunContent(RunFacts):
         Name of the network.
     window : Bounds
         Window of record times.
-    parameters : dict of str to (str or int or float or bool)
+    parameters : dict of str to (str or int or float or bool or None)
         Value of each parameter of the report, by name.
     requirements : RequirementsContent
         Requirements on the data.

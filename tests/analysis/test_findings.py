@@ -356,6 +356,11 @@ def test_a_balance_that_ends_is_a_fact(quiet: Frames) -> None:
     assert lasts.empty
 
 
+def test_a_balance_of_0_is_a_fact_without_a_forecast() -> None:
+    row = only(lf.findings(week(), participant="val-0", balance=lf.TrafficBalance(0, MONDAY + WEEK)), "balance", "balance")
+    assert row["sentence"] == "The balance of participant val-0 is used up." and row["next_step"] == "Buy traffic now."
+
+
 # -- order, and what is not judged ----------------------------------------------------------------------------------------
 
 

@@ -150,7 +150,7 @@ def median_latency(stored: Stored) -> str:
 def statements_on_balance(sides: Sides) -> Iterator[Statement]:
     """Here the history is shorter than a forecast needs."""
     stored, parameters = sides.after, sides.prices
-    if parameters["balance"]:
+    if parameters["balance"] is not None:
         paid = {name: sum(costs) for name, costs in costs_by_payer(stored).items() if name}
         payer = parameters["participant"] or max(paid, key=paid.__getitem__)
         needed = f"4 whole weeks before {stored.until:%Y-%m-%d %H:%M}"

@@ -45,6 +45,13 @@ def decided(counts: Counts, window: Window = WEEK, cost: int = 100) -> Frames:
     return frames_of(window=window, network="memory", verdicts=verdicts, traffic=traffic)
 
 
+def without_cost(frames: Frames, ids: str) -> Frames:
+    """The same requests, without the costs of those whose ids begin so."""
+    is_known = ~frames.traffic["update_id"].str.startswith(ids)
+    rows = {"verdicts": frames.verdicts.to_dict("records"), "traffic": frames.traffic[is_known].to_dict("records")}
+    return frames_of(window=WEEK, network="memory", **rows)
+
+
 def with_slow_parties(slow: dict[str, tuple[int, int]]) -> Frames:
     """Requests that need one party each, the first of them with a latency of 9 s and the others of 1 s."""
     ids = [(f"{party}-{number}", party, number < count) for party, (count, all_) in slow.items() for number in range(all_)]
@@ -167,7 +174,11 @@ def test_a_given_participant_reads_its_own_bill() -> None:
     text = "Participant ours paid 30.0 MB, 1,500.00 USD: 25.0 % of the known cost."
     assert own == [{"term": "Own cost", "text": text, "details": [], "key_figure": "Own traffic cost"}]
     (unknown,) = summarize(["balance"], Periods(after, None, participant="nobody"), Prices())
-    assert unknown["text"] == "Participant nobody has no known cost in this window."
+    assert unknown["text"] == "Participant nobody submitted no request in this window."
+    (part,) = summarize(["balance"], Periods(without_cost(after, "0-ours-0000"), None, participant="ours"), prices)
+    assert part["text"] == "Participant ours paid at least 29.0 MB, 1,450.00 USD: 24.4 % of the known cost."
+    (none,) = summarize(["balance"], Periods(without_cost(after, "0-ours"), None, participant="ours"), prices)
+    assert none["text"] == "Participant ours has no known cost in this window."
     both = summarize(["balance"], Periods(after, None, participant="ours", balance=1), Prices())
     assert [each["term"] for each in both] == ["Traffic balance", "Own cost"]
 
@@ -192,5 +203,9 @@ def test_a_balance_that_ends_within_the_week_is_said_first() -> None:
     assert summarize(["balance"], Periods(after, None, weeks=weeks), Prices()) == []
     short = Periods(after, None, weeks=after, balance=1_000, participant=payer)
     assert "No forecast. A runway needs 4 whole weeks" in summarize(["balance"], short, Prices())[0]["text"]
+    for past in (weeks, after, None):
+        empty = Periods(after, None, weeks=past, balance=0, participant=payer)
+        first = summarize(["balance"], empty, Prices())[0]
+        assert first["text"] == f"Participant {payer}: The balance is used up. Buy traffic now."
     without = Periods(after, None, balance=1_000)
     assert "No forecast. The store does not have the weeks" in summarize(["balance"], without, Prices())[0]["text"]

@@ -22,7 +22,7 @@ from ledgerframes.values import decimals
 from ledgerframes.values.windows import Window
 
 from .stored import middle, size_of
-from .test_heads import DAY, MONDAY, WEEK, WEEK_BEFORE, decided
+from .test_heads import DAY, MONDAY, WEEK, WEEK_BEFORE, decided, without_cost
 
 PRICES = read_prices({"price": "50 USD/MB"})
 OPERATIONS = ("balance", "traffic", "verdicts")
@@ -49,9 +49,19 @@ def test_the_own_cost_is_that_of_the_participant_by_day() -> None:
 
 
 def test_a_participant_without_a_known_cost_has_none() -> None:
-    after = decided({(0, "theirs"): (0, 30)})
+    after = without_cost(decided({(0, "ours"): (0, 3), (0, "theirs"): (0, 30)}), "0-ours")
     figure = own_cost(Periods(after, None, participant="ours"), PRICES, [], daily_integers(after))
     assert (figure["value"], figure["note"], figure["days"]) == ("–", "no cost of ours is known", [])
+    figure = own_cost(Periods(after, None, participant="quiet"), PRICES, [], daily_integers(after))
+    assert (figure["value"], figure["note"], figure["days"]) == ("0 bytes", "no request of quiet", [])
+
+
+def test_a_balance_of_0_is_used_up_and_not_unknown() -> None:
+    after = decided({(0, "ours"): (0, 30)})
+    assert balance_left(Periods(after, None)) is None
+    figure = balance_left(Periods(after, None, balance=0))
+    assert figure is not None
+    assert (figure["value"], figure["note"]) == ("0 days", "0 bytes of ours · buy traffic now")
 
 
 def test_a_cost_says_why_it_has_no_amount() -> None:

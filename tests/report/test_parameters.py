@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
+import ledgerframes as lf
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.network import Network
-from ledgerframes.report import REPORTS, notebooks_dir, run_report
+from ledgerframes.report import REPORTS, load_history, notebooks_dir, run_report
+from ledgerframes.report.loads import require_participant
 from ledgerframes.report.registry import find_report
+
+from .conftest import connect
 
 WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -76,7 +80,23 @@ def test_an_unknown_participant_is_refused_before_all_other_work(net: Network, t
     assert not [*(tmp_path / "out" / "operations").glob("*T*Z_*")]
 
 
-@pytest.mark.parametrize("balance", [0, 1_000])
+def test_a_participant_of_the_weeks_before_can_have_a_quiet_day(tmp_path: Path) -> None:
+    """Without these weeks, nobody can tell whether it is unknown."""
+    net = connect(tmp_path)
+    frames = lf.load_events(net, since="2026-11-08T22:00Z", until="2026-11-08T23:00Z")
+    with pytest.raises(
+        CoverageError, match=r"'nobody' submitted no request in 2026-11-08T22.*weeks before\. Load them, or check"
+    ):
+        require_participant(net, frames, "nobody")
+    weeks = load_history(net, frames)
+    assert isinstance(weeks, lf.Frames)
+    quiet = set(weeks.verdicts["submitting_participant_uid"]) - set(frames.verdicts["submitting_participant_uid"])
+    require_participant(net, frames, min(quiet))
+    with pytest.raises(UsageError, match="Unknown participant 'nobody'"):
+        require_participant(net, frames, "nobody")
+
+
+@pytest.mark.parametrize("balance", [None, 0, 1_000])
 def test_a_window_without_requests_is_no_unknown_participant(net: Network, tmp_path: Path, balance: int) -> None:
     parameters = {"participant": "nobody", "balance": balance}
     with pytest.raises(CoverageError, match="before the history"):
@@ -84,6 +104,8 @@ def test_a_window_without_requests_is_no_unknown_participant(net: Network, tmp_p
 
 
 def test_texts_become_typed_values() -> None:
+    assert find_report("operations").parse_parameters({"balance": "0"})["balance"] == 0
+    assert find_report("operations").parse_parameters({})["balance"] is None
     assert find_report("traffic-cost").parse_parameters({"top": "7"}) == {"every": "1h", "top": 7, "price": "", "rate": ""}
 
 

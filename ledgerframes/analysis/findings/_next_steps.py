@@ -63,6 +63,8 @@ def next_step_of(row: Any, frames: Frames) -> str:
     """
     if row.what in OF_DATA:
         return OF_DATA[row.what]
+    if row.what == BALANCE and not row.value:
+        return "Buy traffic now."
     if row.what == BALANCE:
         return f"{capitalize(describe_purchase(row.until))}."
     if row.what == ONE_COST:

@@ -91,8 +91,7 @@ def _statement(row: Any, before: str) -> str:
     subject, value = subject_of(row), _number(row.value)
     usual = f"usually {_number(row.usual_low, math.floor)} to {_number(row.usual_high, math.ceil)}"
     if row.what == BALANCE:
-        balance = printing.size(round(row.value))
-        return f"the balance of participant {escape_control(row.name)}, {balance}, can end on {_time(row.until)}."
+        return _of_balance(row)
     if row.what == REWARDS:
         return f"{subject}: {row.broken}"
     if row.what in (NOT_IN_STORE, NOT_FINAL):
@@ -114,6 +113,11 @@ def _statement(row: Any, before: str) -> str:
     start = f"{printing.share(row.value)} {verbs.get(row.what, 'of the requests have no known cost')}"
     end = f"usually {printing.share(row.usual_low)} to {printing.share(row.usual_high)}"
     return f"{subject}: {start}, {end}." if row.subject != "data" else f"{start}, {end}."
+
+
+def _of_balance(row: Any) -> str:
+    owner = f"the balance of participant {escape_control(row.name)}"
+    return f"{owner}, {printing.size(round(row.value))}, can end on {_time(row.until)}." if row.value else f"{owner} is used up."
 
 
 def _of_one_request(row: Any, before: str) -> str:

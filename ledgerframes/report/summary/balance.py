@@ -22,6 +22,7 @@ from ledgerframes.texts.representation import capitalize, pluralize
 
 SOON = timedelta(days=7)
 LONG = "more than a year"
+USED_UP = "The balance is used up. Buy traffic now."
 
 
 def describe_balance(periods: Periods, prices: Prices) -> list[Statement]:
@@ -29,16 +30,18 @@ def describe_balance(periods: Periods, prices: Prices) -> list[Statement]:
     own = []
     if periods.participant:
         own = [Statement(term="Own cost", text=_own_cost(periods, prices), details=[], key_figure=OWN_COST)]
-    return [*_runway(periods), *own] if periods.balance else own
+    return own if periods.balance is None else [*_runway(periods), *own]
 
 
 def _own_cost(periods: Periods, prices: Prices) -> str:
     """Return what the given participant paid."""
     row, name = bill_of(periods.after, periods.participant), f"Participant {shorten(periods.participant)}"
     if row is None:
-        return f"{name} has no known cost in this window."
-    number = int(row.total_traffic_cost)
-    paid = ", ".join(filter(None, [printing.size(number), prices.of_bytes(number)]))
+        has_any = has_requests(periods.after, periods.participant)
+        return f"{name} has no known cost in this window." if has_any else f"{name} submitted no request in this window."
+    number, is_lower_bound = int(row.total_traffic_cost), row.requests_with_cost < row.requests
+    amounts = [printing.size(number), prices.of_bytes(number, is_lower_bound=is_lower_bound).removeprefix("≥ ")]
+    paid = f"{'at least ' if is_lower_bound else ''}{', '.join(filter(None, amounts))}"
     return f"{name} paid {paid}: {printing.share(row.share)} of the known cost."
 
 
@@ -50,6 +53,11 @@ def largest_payer(frames: Frames) -> str:
 def known_payers(frames: Frames) -> pd.DataFrame:
     """Return the participants with a known cost, the highest first."""
     return cost.spend(frames, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
+
+
+def has_requests(frames: Frames, participant: str) -> bool:
+    """Return whether a participant submitted a request."""
+    return bool((cost.spend(frames, by="participant")["submitting_participant_uid"] == participant).any())
 
 
 def bill_of(frames: Frames, participant: str) -> Any | None:
@@ -72,7 +80,7 @@ def forecast_balance(periods: Periods) -> pd.DataFrame:
         If the store does not have the weeks before the window, or they are too few.
     """
     participant = owner_of(periods)
-    if periods.weeks is None or not participant or periods.after.window is None:
+    if periods.weeks is None or not participant or periods.after.window is None or periods.balance is None:
         raise CoverageError("The store does not have the weeks before this window.")
     balance = TrafficBalance(periods.balance, periods.after.window.until)
     return cost.runway_end(periods.weeks, participant=participant, balance=balance)
@@ -82,7 +90,7 @@ def _runway(periods: Periods) -> list[Statement]:
     participant = owner_of(periods)
     name = f"Participant {shorten(participant)}: " if participant else ""
     try:
-        text = f"{name}{describe_runway(forecast_balance(periods))}"
+        text = f"{name}{describe_runway(forecast_balance(periods)) if periods.balance else USED_UP}"
     except CoverageError as error:
         return [Statement(term="Traffic balance", text=f"{name}No forecast. {error}", details=[])]
     return [Statement(term="Traffic balance", text=text, details=[], key_figure=BALANCE)]
@@ -99,7 +107,8 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     Returns
     -------
     str
-        A sentence on the ends of the band, one if the earliest is within 7 days, and one with the time to buy traffic.
+        A sentence on the ends of the band, one if the earliest is within 7 days, and one with the time to buy traffic. Another
+        one if the balance is 0.
 
     Examples
     --------
@@ -116,6 +125,8 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     Buy traffic before 2026-11-09 22:00 UTC.
     """
     (row,) = iter_rows(forecast)
+    if not row.balance:
+        return USED_UP
     amount = f"A balance of {printing.size(row.balance)}"
     first, middle = row.runs_dry_first, row.runs_dry_middle
     if pd.isna(row.factor):

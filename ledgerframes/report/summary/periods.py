@@ -45,7 +45,7 @@ class Periods:
     state: State | None = None
     weeks: Frames | None = None  # the window and the weeks before it
     participant: str = ""  # whose balance it is, empty for the one with the highest cost
-    balance: int = 0  # at the end of the window, in bytes
+    balance: int | None = None  # at the end of the window, in bytes
 
     @cached_property
     def outcomes(self) -> Any:
