@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 
 from ledgerframes.errors import UsageError
 from ledgerframes.report.headline import HEADLINE
+from ledgerframes.values.windows import Window
 
 OPERATORS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">=": operator.ge,
@@ -17,6 +19,7 @@ OPERATORS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
+LONGEST = timedelta(days=7)  # with findings, whose history is six weeks: a longer window needs four stretches of 14 days
 RULE = re.compile(r"\s*([a-z_]+)\s*(>=|<=|>|<)\s*(-?\d+(?:\.\d+)?)\s*")
 
 
@@ -42,6 +45,14 @@ class Rule:
         is_broken = OPERATORS[self.comparison](Decimal(repr(value)), self.limit)
         text = f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
         return f"{self}: {self.figure} is {text}" if is_broken else None
+
+
+def require_judged(rules: Iterable[Rule], window: Window) -> None:
+    """Raise a UsageError for a rule on findings in a window that is too long for them."""
+    rule = next((each for each in rules if each.figure == "findings"), None)
+    if rule and window.until - window.since > LONGEST:
+        reason = f"a report finds nothing in windows of more than {LONGEST.days} days"
+        raise UsageError(f"fail_if= {str(rule)!r} would always fail, because {reason}. Choose a window of at most 7 days.")
 
 
 def parse_rule(text: str) -> Rule:

@@ -38,7 +38,7 @@ from ledgerframes.report.pdf import PDF, find_chromium, print_pdf
 from ledgerframes.report.prices import check_price
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, find_report
-from ledgerframes.report.rules import Rule, parse_rule
+from ledgerframes.report.rules import Rule, parse_rule, require_judged
 from ledgerframes.report.run_content import RunContent, RunFacts, ServiceVersions, versions_in_use
 from ledgerframes.report.runs import published_contents
 from ledgerframes.report.timer import Timer
@@ -128,7 +128,8 @@ def run_report(
         window, both inside the window.
     fail_if : sequence of str, optional
         Rules such as ``"wasted_share > 0.2"``, over the figures in :data:`HEADLINE`. The report is published in any case, and
-        the result names the rules that its figures break. An unknown figure breaks a rule.
+        the result names the rules that its figures break. An unknown figure breaks a rule, so one on ``findings`` needs a
+        window of at most 7 days.
     keep : int, optional
         Number of published runs to keep (default: all). This one and the one that ``latest`` shows always stay.
     timeout : timedelta or str, optional
@@ -165,6 +166,7 @@ def run_report(
     out = local_path(out, "Publish the report here, then copy it.")
     values = report.parse_parameters(parameters or {})
     window = parse_window(net.now(), since, until, during)
+    require_judged(rules, window)
     requirements = Requirements(min_coverage, age)
     report_dir, timer = ReportDir(out, report.name), Timer(report.name, limit, progress)
     report_dir.prepare()

@@ -390,6 +390,16 @@ def test_too_little_history_is_said(weeks: int) -> None:
     )
 
 
+@pytest.mark.parametrize(("days", "step", "weeks"), [(8, 14, 2), (14, 14, 2), (15, 21, 1)])
+def test_a_long_window_is_compared_with_stretches_of_its_length(quiet: Frames, days: int, step: int, weeks: int) -> None:
+    end = MONDAY + WEEK
+    sentence = lf.findings(quiet.between(end - timedelta(days=days), end), history=quiet).attrs["sentence"]
+    assert sentence.startswith(
+        f"Too little history: 4 stretches of {step} days before the window are needed, {weeks} are here. "
+        "Choose a window of at most 7 days, which is compared with weeks. Only what needs no history"
+    )
+
+
 def test_empty_frames_have_no_findings() -> None:
     assert lf.findings(frames_of([], window=WEEKS)).empty
     by_id = lf.findings(frames_of([Event("a", 1, 100)], window=None))

@@ -50,6 +50,11 @@ WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
         ("verdicts", {"since": "2026-11-09", "until": "2026-11-08"}, "must be before"),
         ("verdicts", {"during": "last-weak"}, "Unknown during="),
         ("verdicts", {}, "Pass since="),
+        (
+            "verdicts",
+            {"during": "last-month", "fail_if": ["wasted_share > 1", "findings > 0"]},
+            "fail_if= 'findings > 0' would always fail, because a report finds nothing in windows of more than 7 days.",
+        ),
         ("verdicts", {**WINDOW, "min_coverage": 99.0}, "min_coverage= must be"),
         ("verdicts", {**WINDOW, "max_age": timedelta(0)}, "max_age= must be"),
         ("verdicts", {**WINDOW, "max_age": 3600}, "max_age= must be a timedelta or a text such as 36h, got 3600."),

@@ -27,13 +27,14 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.frames.checks import require_frames
 from ledgerframes.statistics.comparisons import holm_by_group
-from ledgerframes.statistics.usual_ranges import MIN_WEEKS
+from ledgerframes.statistics.usual_ranges import DAYS, MIN_WEEKS
 from ledgerframes.values import decimals
 from ledgerframes.values.money import TrafficPrice, require_price
 from ledgerframes.values.windows import Window
 
 LEVEL = 0.05
 WEEK = timedelta(days=7)
+NO_WINDOW = "Frames without a window have no weeks before."
 NOT_DECIDED = "wasted share", "rejection rate"
 
 
@@ -160,7 +161,8 @@ def findings(
     -----
     Source: history events (docs/facts.md#survivorship). docs/uncertainty.md describes the method, and how often it is right.
     The attribute ``attrs`` of the result has a summary as ``sentence``, the number of figures that were compared as
-    ``looked_at``, and the ``weeks`` before.
+    ``looked_at``, and the ``weeks`` before. A window of more than seven days is compared with stretches of 14 days, or the
+    next whole number of weeks, so its history must be longer, too: four of them are needed.
 
     Examples
     --------
@@ -186,7 +188,7 @@ def findings(
         raise UsageError("Pass participant= and balance= together.")
     window, past = judged_window(frames, history), frames if history is None else history
     if window is None:
-        return _result(frames, _no_looks(), 0, 0, price, accept_survivorship, ["Frames without a window have no weeks before."])
+        return _result(frames, _no_looks(), 0, 0, DAYS, price, accept_survivorship, [NO_WINDOW])
     part = frames if window == frames.window else frames.between(window.since, window.until)
     stretch = Stretch.of(window, past)
     looks = _looks(part, past, stretch) if len(stretch.weeks) >= MIN_WEEKS else _no_looks()
@@ -202,7 +204,8 @@ def findings(
     rows = pd.concat([looks[looks["p_holm"] <= LEVEL], pd.DataFrame(facts)], ignore_index=True)
     notes = [note] if note else []
     source = expression_of(frames, part)
-    return _result(part, rows, len(looks), len(stretch.weeks), price, accept_survivorship, notes, source, history is not None)
+    compared = len(looks), len(stretch.weeks), stretch.days
+    return _result(part, rows, *compared, price, accept_survivorship, notes, source, history is not None)
 
 
 def judged_window(frames: Frames, history: Frames | None) -> Window | None:
@@ -241,6 +244,7 @@ def _result(
     rows: pd.DataFrame,
     looked_at: int,
     weeks: int,
+    days: int,
     price: TrafficPrice | None,
     accept_survivorship: bool,
     notes: list[str],
@@ -266,11 +270,11 @@ def _result(
     values["effect_usd"] = _dollars(values["effect_bytes"], price)
     table = pd.DataFrame(values).assign(**{name: rows[name] for name in ("request_kind", "payer", "broken")})
     values["figure"] = [figure_of(row, source, has_history=has_history) for row in table.itertuples(index=False)]
-    values["sentence"] = [describe(row, weeks) for row in table.itertuples(index=False)]
+    values["sentence"] = [describe(row, weeks, days) for row in table.itertuples(index=False)]
     values["next_step"] = [next_step_of(row, frames) for row in table.itertuples(index=False)]
     values["coverage"] = share_with_cost(frames)
     result = FINDINGS.build(frames, values, accept_survivorship=accept_survivorship)
-    result.attrs |= {"sentence": summary_of(len(result), looked_at, weeks, notes), "looked_at": looked_at, "weeks": weeks}
+    result.attrs |= {"sentence": summary_of(len(result), looked_at, weeks, days, notes), "looked_at": looked_at, "weeks": weeks}
     return result
 
 

@@ -27,7 +27,7 @@ from ledgerframes.analysis.findings._measures import MEASURES
 from ledgerframes.analysis.findings.effects import describe_effect
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
-from ledgerframes.statistics.usual_ranges import MIN_WEEKS
+from ledgerframes.statistics.usual_ranges import DAYS, MIN_WEEKS
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.representation import capitalize, pluralize
 from ledgerframes.values.windows import iso
@@ -71,11 +71,15 @@ def figure_of(row: Any, source: str, *, has_history: bool) -> str:
     return CALLS[row.what].format(frames=source, by=by)
 
 
-def describe(row: Any, weeks: int) -> str:
+def describe(row: Any, weeks: int, days: int) -> str:
     """Return the sentence of a finding, with its value and the usual range."""
-    before = f"the {weeks} weeks before"
+    before = f"the {_past(weeks, days)} before"
     text = _of_one_request(row, before) if row.what == ONE_COST else f"{_statement(row, before)}{describe_effect(row)}"
     return capitalize(text)
+
+
+def _past(weeks: int, days: int) -> str:
+    return f"{weeks} weeks" if days == DAYS else f"{weeks} stretches of {days} days"
 
 
 def _time_span(hours: float) -> str:
@@ -160,13 +164,16 @@ def subject_of(row: Any) -> str:
     return f"{kind} {escape_control(row.name)}"
 
 
-def summary_of(count: int, looked_at: int, weeks: int, notes: list[str]) -> str:
+def summary_of(count: int, looked_at: int, weeks: int, days: int, notes: list[str]) -> str:
     """Return how many figures were compared, and how many of them are unusual."""
     if weeks < MIN_WEEKS:
-        first = f"Too little history: {MIN_WEEKS} whole weeks before the window are needed, {weeks} are here."
+        needed = f"{MIN_WEEKS} whole weeks" if days == DAYS else _past(MIN_WEEKS, days)
+        first = f"Too little history: {needed} before the window are needed, {weeks} are here."
+        if days > DAYS:
+            first += f" Choose a window of at most {DAYS} days, which is compared with weeks."
         first += f" Only what needs no history was looked at: {_count(count)}."
     else:
-        first = f"{looked_at:,} figures were compared with the {weeks} weeks before: {_count(count)}."
+        first = f"{looked_at:,} figures were compared with the {_past(weeks, days)} before: {_count(count)}."
     return " ".join([first, *notes])
 
 

@@ -93,6 +93,11 @@ class Stretch:
         return history if within in (None, history.window) else history.between(within.since, within.until)
 
     @property
+    def days(self) -> int:
+        """Days from a stretch to the next, 7 or the next multiple for a longer window."""
+        return _span(self.window)[2] // MICROSECONDS_PER_DAY
+
+    @property
     def since(self) -> int:
         """Start of the window in microseconds since 1970."""
         return extents.microseconds(self.window.since)

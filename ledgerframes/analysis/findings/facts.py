@@ -41,7 +41,7 @@ def missing_time(frames: Frames, window: Window) -> list[dict[str, object]]:
 def ending_balance(
     frames: Frames, history: Frames, window: Window, participant: str, balance: TrafficBalance
 ) -> tuple[list[dict[str, object]], str]:
-    """Return a row if a balance is 0 or can end within 7 days, or a sentence if there is no forecast."""
+    """Return a row if a balance is 0 or can end within 7 days, or why nobody can tell."""
     if not balance.bytes:
         return [fact_row("balance", participant, BALANCE, "bytes", 0.0, window)], ""
     source = history if history.window is not None and history.window.until >= balance.at else frames
