@@ -367,7 +367,10 @@ def share(description: str, name: str = "share", title: str = "Share", *, ratio:
 POPULATIONS = ("all", "committed", "committed, accepted", "chosen")
 TAIL = (
     ResultColumn(
-        "coverage_bytes", RATE, "Known bytes as a share of known bytes and estimated unknown bytes. Missing without bytes.", SHARE
+        "coverage_bytes",
+        RATE,
+        "Known bytes as a share of known bytes and estimated unknown bytes. Missing without bytes, or if not computed.",
+        SHARE,
     ),
     ResultColumn(
         "coverage_time",
