@@ -1,4 +1,4 @@
-"""The installed version, its files, the extra of each optional dependency, and whether root runs it."""
+"""The installed package and its optional dependencies."""
 
 from __future__ import annotations
 
