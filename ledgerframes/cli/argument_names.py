@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 QUOTED = r"""(?<!\w)(?:'[^']*'|"[^"]*")"""
 SETTINGS = ("store", "profile")  # which messages name as members of a profile
@@ -16,7 +18,17 @@ def options_by_argument(context: typer.Context) -> dict[str, str]:
 
     Each parameter of a command is named like the argument that it fills.
     """
-    options = {each.name: each.opts[0] for each in context.command.params if each.name and each.param_type_name == "option"}
+    return _options_of(context.command)
+
+
+def options_of_sibling(context: typer.Context, name: str) -> dict[str, str]:
+    """Return the options of another command of the same group, by argument of the library."""
+    group = context.parent.command if context.parent else None
+    return _options_of(group.commands[name]) if isinstance(group, TyperGroup) else {}
+
+
+def _options_of(command: Any) -> dict[str, str]:
+    options = {each.name: each.opts[0] for each in command.params if each.name and each.param_type_name == "option"}
     return {name: option for name, option in options.items() if name not in SETTINGS}
 
 

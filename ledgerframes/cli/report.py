@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ledgerframes.cli import output
+from ledgerframes.cli.argument_names import name_options, options_of_sibling
 from ledgerframes.cli.exit_codes import RULE
 from ledgerframes.cli.options import CommandContext, During, Since, Until, group, option
 from ledgerframes.errors import UsageError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ledgerframes.report import Report
 
 STDERR = 2  # the file descriptor
+LENGTHS_OF_KEYS = 16, 33, 38  # to the start and the end of the window, and a part of the digest
 Out = Annotated[Path, option("--out DIR", "Directory of all reports (default: reports).")]
 
 
@@ -99,7 +101,8 @@ def status(context: CommandContext, out: Out = Path("reports")) -> None:
     """List the published runs, and the failures since."""
     from ledgerframes.report.runs import failure_notes, list_runs
 
-    runs, notes = list_runs(out), failure_notes(out)
+    runs, options = list_runs(out), options_of_sibling(context.typer_context, "run") if context.typer_context else {}
+    notes = {report: name_options(note, options) for report, note in failure_notes(out).items()}
     context.print_result({"runs": output.plain_rows(runs), "failures": notes}, _format_status)
 
 
@@ -158,7 +161,9 @@ def _stderr() -> int:
 def _format_status(document: dict[str, Any]) -> str:
     networks = ("network",) if len({run["network"] for run in document["runs"]}) > 1 else ()
     columns = ("report", *networks, "key", "created_at", "final", "requests", "is_latest")
-    rows = [[_cell(name, run[name]) for name in columns] for run in document["runs"]]
+    keys = [(run["report"], run["key"]) for run in document["runs"]]
+    runs = [{**run, "key": _shortened(run["report"], run["key"], keys)} for run in document["runs"]]
+    rows = [[_cell(name, run[name]) for name in columns] for run in runs]
     titles = [{"created_at": "created", "is_latest": "latest"}.get(name, name) for name in columns]
     table = output.format_table(titles, rows, right=("final", "requests"))
     notes = [
@@ -168,19 +173,30 @@ def _format_status(document: dict[str, Any]) -> str:
     return "\n\n".join([table if rows else "No report is published.", *notes])
 
 
+def _shortened(report: str, key: str, keys: list[tuple[str, str]]) -> str:
+    """Return the shortest beginning of a key that no other run of its report has."""
+    others = [each for name, each in keys if name == report and each != key]
+    beginnings = (key[:length] for length in LENGTHS_OF_KEYS)
+    return next((each for each in beginnings if not any(other.startswith(each) for other in others)), key)
+
+
 def _cell(name: str, value: Any) -> str:
     from ledgerframes.statistics import printing
 
     texts = {True: "yes", False: "", None: "–"}
     if name == "final":
         return printing.share(value)
+    if name == "created_at":
+        return str(value)[:16].replace("T", " ")  # to the minute
     return texts[value] if value is None or isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _format_changes(changes: list[dict[str, Any]]) -> str:
     columns = ("item", "before", "after", "change", "note")
-    rows = [[change[name] for name in columns] for change in changes]
-    return output.format_table(columns, rows, right=("before", "after", "change"))
+    rows = [[change[name] for name in columns] for change in changes if change["item"] != "key"]
+    keys = [(name, change[name]) for change in changes if change["item"] == "key" for name in ("before", "after")]
+    table = output.format_table(columns, rows, right=("before", "after", "change"))
+    return "\n\n".join([output.format_pairs(keys), table] if keys else [table])
 
 
 def _parse_parameters(texts: list[str]) -> dict[str, str]:

@@ -41,6 +41,14 @@ class WindowRuns:
     comparison: str  # what was compared, empty without findings
     cards: list[dict[str, Any]]
 
+    @property
+    def days(self) -> str:
+        """The first and the last day of the window, empty unless all of its days are whole."""
+        since, until = (datetime.fromisoformat(each) for each in (self.since, self.until))
+        if any(each.time() != datetime.min.time() for each in (since, until)):
+            return ""
+        return " to ".join(dict.fromkeys(f"{day:%Y-%m-%d}" for day in (since, until - timedelta(days=1))))
+
 
 def write_overview(out: Path) -> Path:
     """Write ``index.html`` of a directory of reports, and the links between its pages.

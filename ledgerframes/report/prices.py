@@ -134,8 +134,13 @@ def read_price(parameter: str, text: str) -> TrafficPrice | NetworkRate | Market
     """
     kind, parts = KINDS[parameter], text.split()
     if len(parts) != 2:
-        raise UsageError(f"{parameter}= must be an amount and a unit, such as '60 {kind.unit_example}', got {text!r}.")
-    return kind(parts[0], parts[1])
+        example = f"{kind.amount_example} {kind.unit_example}"
+        raise UsageError(f"{parameter}= must be an amount and a unit, such as {example!r}, got {text!r}.")
+    try:
+        return kind(parts[0], parts[1])
+    except UsageError as error:
+        reason = str(error).replace("amount=", "the amount").replace(f"unit= of {kind.__name__}", "the unit")
+        raise UsageError(f"{parameter}= cannot be {text!r}: {reason}") from None
 
 
 def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> Prices:
@@ -165,6 +170,9 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
         raise UsageError("Pass price= too, because rate= converts what traffic costs at this price.")
     if has_price and frames is not None:
         prices = _with_rounds(prices, frames)
+    if prices.price and prices.rate and not texts["price"] and prices.rate.currency != prices.price.currency:
+        reason = f"{prices.price.currency}, the currency of the mining rounds"
+        raise UsageError(f"rate= must be in {reason}, got {prices.rate.unit!r}.")
     if prices.price:
         # A price of the market needs no rate in a report: it values rewards, too.
         require_one_currency(prices.price, prices.rate, prices.market if prices.rate else None)

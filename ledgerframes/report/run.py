@@ -172,9 +172,10 @@ def run_report(
     report_dir.prepare()
     with extra_for("A report"), report_dir.disk_errors(), report_dir.lock(), timer.lines():
         try:
-            result = _Run(report, net, window, values, requirements, report_dir, rules, timer, pdf, progress).run()
-            if keep is not None:
-                report_dir.delete_old(keep, result.key)
+            with extra_for("A report"), report_dir.disk_errors():  # here, too, so that the note says the same
+                result = _Run(report, net, window, values, requirements, report_dir, rules, timer, pdf, progress).run()
+                if keep is not None:
+                    report_dir.delete_old(keep, result.key)
         except (Exception, KeyboardInterrupt) as error:
             report_dir.write_failure_note(error, window.as_dict())
             raise

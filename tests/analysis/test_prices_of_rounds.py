@@ -48,6 +48,8 @@ def test_a_price_that_the_rounds_contradict_is_refused(coin):
     with pytest.raises(UsageError, match="the rounds of this window have 50 USD/MB"):
         lf.cost.compare(frames.between(at(0), at(95)), frames.between(at(95), at(1440)), price=SIXTY, rate=RATE)
     assert read_prices({"price": "50.00 USD/MB"}, frames).price == FIFTY
+    with pytest.raises(UsageError, match="rate= must be in USD, the currency of the mining rounds, got 'EUR/coin'"):
+        read_prices({"rate": "0.16 EUR/coin"}, frames)
 
 
 def test_a_report_without_a_price_has_that_of_the_rounds():

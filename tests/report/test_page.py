@@ -169,6 +169,10 @@ def test_every_picture_of_a_report_has_values_for_a_pointer(traffic_run: ReportR
 
 
 @pytest.mark.loopback
+def test_a_page_names_the_parameters_that_are_given(traffic_run: ReportResult) -> None:
+    assert "<dt>Parameters</dt><dd>every = 6h, top = 5</dd>" in traffic_run.page_path.read_text(encoding="utf-8")
+
+
 def test_the_page_is_self_contained(traffic_run: ReportResult) -> None:
     page = traffic_run.page_path.read_text(encoding="utf-8")
     assert_self_contained(page)

@@ -173,6 +173,8 @@ def test_a_full_disk_of_the_reports_is_not_taken_for_that_of_the_store(
     monkeypatch.setattr(Store, "freeze", lambda store, target: freeze(store, Path("/dev/full")))
     with pytest.raises(ReportError, match=r"^Cannot write /dev/full: No space left on device\. Free space there, or choose"):
         run_report("small", net=net, out=tmp_path, during="yesterday")
+    reason = "Reason: Cannot write /dev/full: No space left on device. Free space there, or choose another directory with out=."
+    assert reason in (tmp_path / "small" / "FAILED.txt").read_text()
 
 
 @pytest.mark.usefixtures("no_kernel")

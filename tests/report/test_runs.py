@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 
 import nbformat
@@ -13,12 +14,26 @@ from nbformat.v4 import new_code_cell, new_notebook
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.network import Network
 from ledgerframes.report import HEADLINE, compare_runs, list_runs, run_report
-from ledgerframes.report.overview import render_overview
+from ledgerframes.report.overview import WindowRuns, render_overview
+from ledgerframes.values.windows import instant, iso
 
 from .conftest import SINCE, UNTIL, Small, connect
 
 pytestmark = pytest.mark.loopback
 NOON = "2026-11-08T12:00Z"
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "days"),
+    [
+        ("2026-11-08", "2026-11-09", "2026-11-08"),
+        ("2026-11-02", "2026-11-09", "2026-11-02 to 2026-11-08"),
+        ("2026-11-08", "2026-11-09T06:00Z", ""),
+    ],
+)
+def test_the_overview_names_the_last_of_whole_days(since: str, until: str, days: str) -> None:
+    times = [iso(instant(each)) for each in (since, until)]
+    assert WindowRuns("devnet", *times, [], date(2026, 11, 8), [], "", []).days == days
 
 
 @pytest.mark.usefixtures("no_kernel")
