@@ -565,6 +565,14 @@ def test_stacked_groups_add_up_to_the_cost_of_each_period():
     assert stack[-1].values.tolist() == frame.groupby("period_start")["total_traffic_cost"].sum().tolist()
 
 
+@pytest.mark.parametrize("by", ["party", "label"])
+def test_groups_that_share_requests_are_panels_and_no_stack(by):
+    ax = plot(result("cost.spend", by, over_time=True)(16), picture="cost.spend")
+    assert len(ax.child_axes) == GROUPS
+    assert any(f"A request of several {'parties' if by == 'party' else 'labels'} counts for each" in t for t in texts_of(ax))
+    assert any("counts for each" in text for text in texts_of(plot(result("cost.spend", by)(3), picture="cost.spend")))
+
+
 def test_text_of_the_network_is_never_mathematics():
     names = pd.Series([r"$\frac{1}{0}$::" + NAMESPACE, "$x^2$", "bad\x00\n\u202etext", "$"], dtype="str")
     frame = result("cost.spend", "participant")(4).assign(submitting_participant_uid=names)
@@ -1100,6 +1108,17 @@ def test_an_overhead_without_cost_says_whether_costs_are_known(cost: object, tex
     assert FIGURES["cost.overhead"].answer(frame) == text
 
 
+def test_some_rows_of_an_overhead_have_the_kinds_that_they_have():
+    frame = result("cost.overhead", "participant")(3)
+    labels = [len(plot(rows, picture="cost.overhead").get_yticks()) for rows in (frame.head(4), frame.iloc[1::3], frame.head(1))]
+    assert labels == [2, 3, 1]
+    ax = plot(frame[frame["kind"] == "unassigned"], picture="cost.overhead")
+    assert ax.texts[0].get_text() == "No request with a known cost in this window."
+    hours = result("cost.overhead", over_time=True)(3)
+    areas = [patch.get_data().values for patch in plot(hours.tail(7), picture="cost.overhead").patches]
+    assert [np.isnan(values).tolist() for values in areas] == [[True, False, False]] * 2
+
+
 @pytest.mark.parametrize("name", every_nth(DRAWN, 3))
 def test_no_axis_has_a_power_of_ten_above_it(name):
     frame = result(name)(24)
@@ -1136,6 +1155,22 @@ def test_shares_of_no_weight_are_a_sentence_and_no_empty_legend():
     ax = plot(frame.assign(weight=0), picture="activity.weights")
     assert "No app provider has an activity weight above 0." in texts_of(ax)
     assert ax.get_legend() is None and not ax.artists
+
+
+def test_a_period_without_any_weight_has_no_shares():
+    frame = result("activity.weights", "party", over_time=True)(2 * GROUPS)
+    weights = frame["weight"].where(frame["period_start"] == START)
+    ax = plot(frame.assign(weight=weights), picture="activity.weights")
+    areas = [patch.get_data().values for patch in ax.patches if isinstance(patch, mpl.patches.StepPatch)]
+    assert areas and all(np.isnan(values).tolist() == [False, True] for values in areas)
+
+
+def test_traffic_of_unknown_size_is_a_gap_with_a_note():
+    frame = result("economy.purchases", over_time=True)(3)
+    ax = plot(frame.assign(bytes=frame["bytes"].where([True, False, True])), picture="economy.purchases")
+    (area,) = [patch for patch in ax.patches if isinstance(patch, mpl.patches.StepPatch)]
+    assert np.isnan(area.get_data().values).tolist() == [False, True, False]
+    assert any("Gap: 1 period with a purchase of unknown size" in text for text in texts_of(ax))
 
 
 def test_requests_of_unknown_cost_have_no_bar():

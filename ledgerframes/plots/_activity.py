@@ -61,12 +61,13 @@ def _rounds_text(count: int, text: str) -> str:
 
 
 def _stack_shares(chart: Chart, weights: r.Numbers) -> None:
-    ax, table = chart.ax, chart.group_table(weights, weights).fillna(0)
+    ax, table = chart.ax, chart.group_table(weights, weights)
     table = table.loc[:, table.sum().to_numpy() > 0]
     if table.empty:
         chart.show_message("No app provider has an activity weight above 0.")
         return
-    shares = table.div(np.maximum(table.sum(axis=1), 1), axis=0)
+    totals = table.sum(axis=1)
+    shares = table.fillna(0).div(totals.where(totals > 0), axis=0)  # without any weight, there are no shares
     parts = s.largest_parts(shares, MAX_AREAS, [c.color(each) for each in HUES * len(PATTERNS)], c.color(2))
     s.areas(ax, chart.edges(), [_with_pattern(number, part) for number, part in enumerate(parts)])
     chart.draw_time_axis()

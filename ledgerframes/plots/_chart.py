@@ -17,7 +17,7 @@ from ledgerframes.analysis.labels import with_names
 from ledgerframes.errors import UsageError
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
-from ledgerframes.plots.checks import check_result
+from ledgerframes.plots.checks import check_result, has_gaps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,10 +113,9 @@ class Chart:
             rounds = self.numbers("round_number")
             edges = np.arange(rounds.min() - 0.5, rounds.max() + 1)
         elif self.has_periods:
-            starts, ends = (np.unique(c.time_numbers(self.frame[name])) for name in ("period_start", "period_end"))
-            if (starts[1:] != ends[:-1]).any():
+            if has_gaps(self.frame):
                 raise UsageError(f"Pass all periods of the result of lf.{self.figure.name}, whose areas would fill the gaps.")
-            edges = np.append(starts, ends[-1])
+            edges = np.unique(c.time_numbers(pd.concat([self.frame["period_start"], self.frame["period_end"]])))
         return edges
 
     def positions(self, rows: pd.DataFrame | None = None) -> r.Numbers:

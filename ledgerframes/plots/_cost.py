@@ -18,6 +18,8 @@ from ledgerframes.plots.direct_labels import label_ends
 from ledgerframes.texts.representation import pluralize
 
 TOPS = {"top_1": "top 1", "top_3": "top 3", "top_10": "top 10"}
+VIEW_STYLES: dict[str, tuple[int, dict[str, Any]]] = {"with views": (0, {}), "without views": (2, s.HATCHED)}
+OVERLAPPING = {"party": "A request of several parties counts for each", "label": "A request of several labels counts for each"}
 SPIKE = 1.5  # times the second highest period
 MEMBERS = {"participant": "participants", "party": "parties that submit alone", "template": "kinds of transaction"}
 
@@ -27,7 +29,8 @@ def cost_spend(chart: Chart) -> None:
     """Draw traffic cost over time, or the groups with the highest cost.
 
     Per period: cost [bytes] with its rejected and overhead parts over record time [UTC], or stacked by group; a strip marks
-    periods with unknown costs. Otherwise: a bar of cost [bytes] per group, those beyond 15 in one.
+    periods with unknown costs. By party or label, which can share a request: a panel for each of the 12 largest. Otherwise: a
+    bar of cost [bytes] per group, those beyond 15 in one.
 
     Examples
     --------
@@ -38,8 +41,13 @@ def cost_spend(chart: Chart) -> None:
     """
     ax, frame = chart.ax, chart.frame
     costs = chart.numbers("total_traffic_cost")
+    chart.notes.append(OVERLAPPING.get(str(chart.by), ""))
     if not chart.has_periods:
         _rank_costs(chart, chart.labels(), costs, chart.numbers("share"))
+        return chart.show_titles(r.coverage_note(frame))
+    if chart.by in OVERLAPPING:  # a stack of them would be higher than the cost of all requests
+        title = chart.axis_title("total_traffic_cost")
+        p.panels(chart, chart.group_table(costs, costs), lambda axis, highest: c.bytes_axis(axis, highest, title), c.size)
         return chart.show_titles(r.coverage_note(frame))
     if chart.by:
         table = chart.group_table(costs, costs)
@@ -133,31 +141,29 @@ def cost_overhead(chart: Chart) -> None:
     >>> ax = lf.plot(lf.cost.overhead(day))
     """
     ax, frame = chart.ax, chart.frame
-    if not frame["traffic_cost"].gt(0).any():
-        return chart.show_message(ONLY_ZERO if frame["traffic_cost"].notna().any() else NO_COST)
-    with_views, without = (frame[frame["kind"] == kind].reset_index(drop=True) for kind in ("with views", "without views"))
-    known = [r.numbers(rows["traffic_cost"]) for rows in (with_views, without)]
-    costs = [np.nan_to_num(each) for each in known]
-    styles: list[dict[str, Any]] = [{"color": c.color(0)}, {"facecolor": c.color(2), **s.HATCHED}]
+    drawn = frame[frame["kind"].isin([*VIEW_STYLES])] if chart.by or chart.has_periods else frame
+    if not drawn["traffic_cost"].gt(0).any():
+        return chart.show_message(ONLY_ZERO if drawn["traffic_cost"].notna().any() else NO_COST)
+    rows, costs = _by_kind(chart, "traffic_cost")
     title = chart.title
     if chart.by and chart.has_periods:
         title = "Share of envelopes without views in the traffic cost"
-        table = chart.group_table(r.numbers(without["share"]), costs[1], without)
+        shares = _by_kind(chart, "share")[1].reindex(columns=["without views"])
+        table = chart.group_table(r.numbers(shares["without views"]), r.numbers(costs.iloc[:, -1]), rows)
         p.panels(chart, table, lambda axis, _: c.percent_axis(axis, "Share of the traffic cost"), r.percent)
     elif chart.has_periods:
-        parts = zip(("with views", "without views"), known, styles, strict=True)
-        largest = s.areas(ax, chart.edges(), parts).max()
+        largest = s.areas(ax, chart.edges(), [_view_part(kind, r.numbers(costs[kind])) for kind in costs]).max()
         ax.set_ylim(0, largest * 1.1 or 1)
         label_ends(ax)
         c.bytes_axis(ax.yaxis, largest, "Traffic cost")
         chart.draw_time_axis()
     elif chart.by:
-        both = costs[0] + costs[1]
+        both = r.numbers(costs.sum(axis=1))
         order = np.argsort(-both, kind="stable")[: (both > 0).sum()]
-        all_labels = chart.labels(without)
-        ranked = [r.group_remaining([all_labels[each] for each in order], values[order]) for values in costs]
-        parts = zip(("with views", "without views"), (values for _, values in ranked), styles, strict=True)
-        c.bytes_axis(ax.xaxis, s.stacked_rows(chart, ranked[0][0], parts).max(), "Traffic cost")
+        labels = chart.labels(rows.iloc[order])
+        parts = [_view_part(kind, r.group_remaining(labels, np.nan_to_num(costs[kind])[order])[1]) for kind in costs]
+        ranked, _ = r.group_remaining(labels, both[order])
+        c.bytes_axis(ax.xaxis, s.stacked_rows(chart, ranked, parts).max(), "Traffic cost")
     else:
         visible = frame[(frame["kind"] != "unassigned") | is_true(frame["traffic_cost"] > 0)]
         counts = zip(visible["kind"], visible["envelopes"], strict=True)
@@ -167,6 +173,23 @@ def cost_overhead(chart: Chart) -> None:
         ]
         _rank_costs(chart, labels, r.numbers(visible["traffic_cost"]), r.numbers(visible["share"]))
     return chart.show_titles(r.coverage_note(frame, "Cost and envelopes"), title=title)
+
+
+def _by_kind(chart: Chart, column: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a row of each period and group, and their values.
+
+    The values have a column for each kind, with or without views, that has rows.
+    """
+    frame = chart.frame
+    names = [*(["period_start"] if chart.has_periods else []), *chart.keys]
+    codes = frame.groupby(names, dropna=False, observed=True, sort=False).ngroup() if names else pd.Series(0, frame.index)
+    values = pd.Series(r.numbers(frame[column])).groupby([codes.to_numpy(), frame["kind"].astype("str").to_numpy()])
+    return frame[~codes.duplicated()], values.first().unstack().filter([*VIEW_STYLES])
+
+
+def _view_part(kind: str, values: r.Numbers) -> s.Part:
+    number, style = VIEW_STYLES[kind]
+    return kind, values, {"facecolor": c.color(number), **style}
 
 
 @draws(

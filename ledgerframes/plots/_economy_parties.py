@@ -139,23 +139,26 @@ def economy_purchases(chart: Chart) -> None:
         return chart.show_message("Nobody bought traffic in this window.")
     if not np.nansum(bought):
         return chart.show_message(f"The size of {pluralize(int(frame['purchases'].sum()), 'purchase')} is unknown.")
-    is_known = not (np.isnan(bought) & (frame["purchases"] > 0).to_numpy(dtype=bool)).any()
+    is_unknown = np.isnan(bought) & (frame["purchases"] > 0).to_numpy(dtype=bool)
     if chart.has_periods:
-        totals = pd.Series(bought).groupby(chart.positions()).sum().to_numpy()
+        sums = pd.DataFrame({"bytes": bought, "is_gap": is_unknown}).groupby(chart.positions()).sum()
+        totals = r.numbers(sums["bytes"].mask(sums["is_gap"] > 0))
         s.areas(ax, chart.edges(), [("traffic", totals, {"color": c.color(0)})])
-        c.bytes_axis(ax.yaxis, totals.max(), "Traffic bought")
+        c.bytes_axis(ax.yaxis, float(np.nanmax(totals, initial=0)), "Traffic bought")
         chart.draw_time_axis()
-        return chart.show_titles(pluralize(int(frame["purchases"].sum()), "purchase"))
+        periods = pluralize(int((sums["is_gap"] > 0).sum()), "period")
+        gaps = f"Gap: {periods} with a purchase of unknown size" if is_unknown.any() else ""
+        return chart.show_titles(pluralize(int(frame["purchases"].sum()), "purchase"), gaps)
     pairs = pd.DataFrame({"buyer": frame["buyer"], "member": frame["member_id"], "bytes": bought})
     sums = pairs.groupby(["buyer", "member"], dropna=False, observed=True)["bytes"].sum(min_count=1)
     sums = sums.sort_values(ascending=False, kind="stable")
     labels = [f"{_member(buyer)} for {_member(member)}" for buyer, member in sums.index]
     values = sums.to_numpy("float64")
-    shares = values / np.nansum(values) if is_known else np.full(len(values), np.nan)
+    shares = values / np.nansum(values) if not is_unknown.any() else np.full(len(values), np.nan)
     c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, values, c.size, shares), "Traffic bought")
     differing = int(frame["price_differs"].sum())
     prices = f"{differing:,} at another price than that of their round" if differing else ""
-    title = f"{chart.title}: {'' if is_known else 'at least '}{c.size(float(np.nansum(bought)))}"
+    title = f"{chart.title}: {'at least ' if is_unknown.any() else ''}{c.size(float(np.nansum(bought)))}"
     return chart.show_titles(prices, title=title, suffix="")
 
 

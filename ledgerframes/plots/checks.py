@@ -40,6 +40,12 @@ def require_no_index(frame: pd.DataFrame, advice: str) -> None:
         raise UsageError(f"{advice}, got one with the index {', '.join(names)}. Call reset_index() first.")
 
 
+def has_gaps(frame: pd.DataFrame) -> bool:
+    """Return whether time lies between two periods of a result."""
+    starts, ends = (frame[name].drop_duplicates().sort_values().to_numpy() for name in ("period_start", "period_end"))
+    return bool((starts[1:] != ends[:-1]).any())
+
+
 def with_times_in_utc(frame: pd.DataFrame, figure: Figure, advice: str) -> pd.DataFrame:
     """Return a result with the times of its figure in UTC.
 

@@ -20,7 +20,7 @@ from ledgerframes.analysis.result_frame import COVERAGE, FINAL, NAME, ROWS
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES, RANKINGS
-from ledgerframes.plots.checks import check_result, require_no_index, with_times_in_utc
+from ledgerframes.plots.checks import check_result, has_gaps, require_no_index, with_times_in_utc
 from ledgerframes.report.cells import is_measured, units_of
 from ledgerframes.report.day_bars import MAX_DAYS, PERIOD, DayBars
 from ledgerframes.report.order import describe_order
@@ -70,8 +70,8 @@ def show(
         Name of the files in a report, and of the table if it has only some rows of the result (default: analysis and groups,
         such as ``cost_spend_by_participant``).
     picture : bool, optional
-        Whether to draw the plot of the analysis, if there is one (default: True). A plot needs all columns and at least two
-        rows.
+        Whether to draw the plot of the analysis, if there is one (default: True). A plot needs all columns, at least two
+        rows, and no gap between its periods.
     days : DataFrame, optional
         Result of the same analysis by day (``every="1d"``). The days of each row are bars in a column of the table, if there
         are 2 to 31 of them (default: no bars of days).
@@ -351,7 +351,8 @@ def _has_all_columns(result: pd.DataFrame, figure: Figure) -> bool:
 
 
 def _is_drawable(result: pd.DataFrame) -> bool:
-    return len(result) > 1 and find_spec("matplotlib") is not None
+    has_all_periods = PERIOD not in result or not has_gaps(result)
+    return len(result) > 1 and has_all_periods and find_spec("matplotlib") is not None
 
 
 def _name_of(figure: Figure, keys: list[str]) -> str:

@@ -131,6 +131,14 @@ def test_some_rows_do_not_speak_for_all(day: lf.Frames) -> None:
         assert lf.show(some, picture=False).statement == f"{number} of 24 rows of the result."
 
 
+def test_periods_with_gaps_are_a_table_without_a_picture(day: lf.Frames) -> None:
+    by_hour = lf.cost.spend(day, every="1h")
+    answer = lf.show(by_hour.drop(index=[2, 3]))
+    assert answer.statement == "22 of 24 rows of the result."
+    assert answer.draw is None and "<table" in answer._repr_html_()
+    assert lf.show(by_hour.tail(3)).draw is not None
+
+
 def test_what_is_no_row_of_a_result_is_refused(day: lf.Frames) -> None:
     by_hour = lf.cost.spend(day, by="participant", every="1h")
     with pytest.raises(UsageError, match=r"index submitting_participant_uid\. Call reset_index\(\) first"):

@@ -274,8 +274,8 @@ def spend(
     depend on its number of validators (docs/facts.md#costs-per-network).
 
     Picture, by :func:`ledgerframes.plot`: Per period: cost [bytes] with its rejected and overhead parts over record time
-    [UTC], or stacked by group; a strip marks periods with unknown costs. Otherwise: a bar of cost [bytes] per group, those
-    beyond 15 in one.
+    [UTC], or stacked by group; a strip marks periods with unknown costs. By party or label, which can share a request: a
+    panel for each of the 12 largest. Otherwise: a bar of cost [bytes] per group, those beyond 15 in one.
 
     Examples
     --------
