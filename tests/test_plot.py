@@ -846,6 +846,13 @@ def test_a_percentile_that_no_group_has_is_no_bar():
     assert [bars.get_label() for bars in ax.containers] == ["p50"]
 
 
+def test_a_group_with_too_few_requests_is_named_below_the_title():
+    frame = result("verdict.latency", "size")(2)
+    ax = plot(frame.assign(p50=frame["p50"].where([True, False])), picture="verdict.latency")
+    assert len(ax.get_yticks()) == 1
+    assert any("Without a value: 50 kB and more" in text for text in texts_of(ax))
+
+
 def test_latencies_of_groups_are_bars_on_a_linear_scale_with_their_intervals():
     frame = result("verdict.latency", "participant")(3)
     seconds = {
@@ -866,7 +873,7 @@ def test_latencies_of_groups_are_bars_on_a_linear_scale_with_their_intervals():
     segments = [segment for lines in ax.collections for segment in lines.get_segments() if len(segment)]
     assert [segment[:, 0].tolist() for segment in segments] == [[0.5, 4], [0.5, 5], [0.5, 6], [9, 11], [9, 25]]
     texts = [text for text in ax.texts if text.xycoords == "data"]
-    assert [text.get_text() for text in texts] == ["1 s  p50", "2 s", "3 s", "10 s  p95", "20 s", "unknown"]
+    assert [text.get_text() for text in texts] == ["1 s  p50", "2 s", "3 s", "10 s  p95", "20 s", "too few"]
     assert [text.xy[0] for text in texts] == [4, 5, 6, 11, 25, 0], "after the intervals"
 
 
@@ -982,8 +989,14 @@ def test_the_supply_is_a_waterfall():
 def test_lifetimes_of_one_party_share_a_row():
     frame = result("state.featured")(3).assign(party=["a", "b", "a"], until=[START + pd.Timedelta(hours=2), pd.NaT, pd.NaT])
     ax = plot(frame.astype({"party": "str", "until": "datetime64[us, UTC]"}), picture="state.featured")
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["× 9,000  a", "× 18,000  b"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["× 9,000 to 27,000  a", "× 18,000  b"]
     assert any(text.startswith("2 active on") for text in texts_of(ax))
+
+
+def test_a_factor_that_changes_is_a_range():
+    frame = result("state.featured")(4).assign(party=pd.Series(["a", "a", "a", "b"], dtype="str"))
+    ax = plot(frame.assign(weight=pd.array(["2", "1", "0", "0.5"], frame["weight"].dtype)), picture="state.featured")
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["× 0 to 2  a", "× 0.5  b"]
 
 
 def test_active_rights_are_drawn_up_to_the_end_of_what_frames_know():

@@ -55,7 +55,8 @@ def verdict_latency(chart: Chart) -> None:
     >>> ax = lf.plot(lf.verdict.latency(day, by="hour"))
     """
     ax, frame = chart.ax, chart.frame
-    rows = frame if chart.has_periods else chart.largest(frame[frame["p50"].notna()])
+    is_known = frame["p50"].notna()
+    rows = frame if chart.has_periods else chart.largest(frame[is_known])
     seconds = {name: np.maximum(r.numbers(rows[name]), MIN_SECONDS) for name in PERCENTILES}
     notes = (r.coverage_note(frame, "Verdict"), r.few_requests_note(rows, PERCENTILES if chart.has_periods else [*COLORS]))
     if chart.has_periods and chart.by:
@@ -73,7 +74,8 @@ def verdict_latency(chart: Chart) -> None:
         _draw_over_hours_or_days(chart, rows)
     else:
         _draw_bars(chart, rows)
-    return chart.show_titles("Thin lines: 95 % intervals", *notes, title=f"{LATENCY_TITLE} of accepted requests")
+    without = r.unknown_note(chart.labels(frame[~is_known]))
+    return chart.show_titles("Thin lines: 95 % intervals", *notes, without, title=f"{LATENCY_TITLE} of accepted requests")
 
 
 def _draw_bars(chart: Chart, rows: pd.DataFrame) -> None:
@@ -81,7 +83,7 @@ def _draw_bars(chart: Chart, rows: pd.DataFrame) -> None:
     values = {name: r.numbers(rows[name]) for name in COLORS if rows[name].notna().any()}
     intervals = {name: (r.numbers(rows[f"{name}_low"]), r.numbers(rows[f"{name}_high"])) for name in values}
     styles = {name: {"color": c.color(number)} for name, number in COLORS.items()}
-    s.grouped_bars(chart, chart.labels_with_counts(rows, "accepted"), values, styles, _seconds, intervals)
+    s.grouped_bars(chart, chart.labels_with_counts(rows, "accepted"), values, styles, _seconds, intervals, "too few")
     c.number_axis(chart.ax.xaxis, f"{chart.axis_title('p50')} (s)", c.plain, steps=c.ROUND_STEPS)
 
 

@@ -208,7 +208,11 @@ def omitted_note(omitted: int, visible: int = MAX_ROWS, noun: str = "groups") ->
 
 def without_value_note(table: pd.DataFrame) -> str:
     """Return a note on lines that have no point, or an empty text."""
-    names = [str(name) for name, is_empty in table.isna().all().items() if is_empty]
+    return unknown_note([str(name) for name, is_empty in table.isna().all().items() if is_empty])
+
+
+def unknown_note(names: Sequence[str]) -> str:
+    """Return a note on groups without a value, or an empty text."""
     more = f" + {len(names) - 2}" if len(names) > 2 else ""
     return f"Without a value: {', '.join(names[:2])}{more}" if names else ""
 

@@ -110,17 +110,18 @@ def grouped_bars(
     styles: Styles,
     to_text: Callable[[float], str],
     intervals: Mapping[str, tuple[Values, Values]] | None = None,
+    missing: str = "unknown",
 ) -> None:
     """Draw a bar of each series in each row.
 
-    The bars of the first row have the names of their series. Intervals are thin lines.
+    The bars of the first row have the names of their series. Intervals are thin lines. A missing value has a text alone.
     """
     ax, height, longest = chart.ax, 0.8 / len(values), 0.0
     for number, (name, lengths) in enumerate(values.items()):
         positions = np.arange(len(labels)) - 0.4 + height * (number + 0.5)
         style = {"linewidth": 0, **styles[name]}
         bars = ax.barh(positions, np.nan_to_num(lengths), height=height, label=name, **style)
-        texts = ["unknown" if np.isnan(length) else to_text(length) for length in lengths]
+        texts = [missing if np.isnan(length) else to_text(length) for length in lengths]
         texts[0] += f"  {name}"
         low, ends = intervals[name] if intervals else (lengths, lengths)
         if intervals:

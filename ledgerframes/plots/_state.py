@@ -55,8 +55,8 @@ def _name_rounds(numbers: pd.Series) -> str:
 def state_featured(chart: Chart) -> None:
     """Draw from when to when parties have a featured right.
 
-    Record time [UTC], one row for each of the 25 parties whose first right is latest, with the factor of the last right
-    before its name.
+    Record time [UTC], one row for each of the 25 parties whose first right is latest, with the factor before its name, or the
+    lowest and the highest one where it changes.
 
     Examples
     --------
@@ -65,9 +65,16 @@ def state_featured(chart: Chart) -> None:
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot(lf.state.featured(frames))
     """
-    factors = [f"× {round(float(factor), 4):,.10g}" if pd.notna(factor) else "" for factor in chart.frame["weight"]]
+    of_party = pd.Series(r.numbers(chart.frame["weight"]).round(4)).groupby(chart.frame["party"], dropna=False)
+    factors = [_factor(low, high) for low, high in zip(of_party.transform("min"), of_party.transform("max"), strict=True)]
     names = [r.label(party) for party in chart.frame["party"]]
     return _draw_lifetimes(chart, names, factors, "parties")
+
+
+def _factor(low: float, high: float) -> str:
+    """Return the range of a party's factors, empty if none is known."""
+    ends = [f"{end:,.10g}" for end in dict.fromkeys([low, high]) if not np.isnan(end)]
+    return f"× {' to '.join(ends)}" if ends else ""
 
 
 @draws("state.super_validators", "Super validators of the network", empty="No super validator is known in this history.")

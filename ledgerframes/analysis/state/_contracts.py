@@ -137,7 +137,7 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     Source: docs/facts.md#state-of-the-network. The factor of a right without one is 1.
 
     Picture, by :func:`ledgerframes.plot`: Record time [UTC], one row for each of the 25 parties whose first right is
-    latest, with the factor of the last right before its name.
+    latest, with the factor before its name, or the lowest and the highest one where it changes.
 
     Examples
     --------
