@@ -10,6 +10,7 @@ import numpy.typing as npt
 from matplotlib import dates
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.collections import PathCollection
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -18,6 +19,7 @@ from matplotlib.ticker import FixedLocator, ScalarFormatter
 
 from ledgerframes.plots.direct_labels import SERIES_NAME
 from ledgerframes.plots.panels import OWN_LINE
+from ledgerframes.texts.representation import pluralize
 
 MAX_SERIES = 4
 MAX_ROWS = 3
@@ -49,7 +51,7 @@ def describe_drawn(figure: Figure) -> str:
 
 def _sentences(ax: Axes) -> Iterator[str]:
     axes = " by ".join(text for text in (ax.get_ylabel(), ax.get_xlabel()) if text)
-    data = "; ".join(_panels(ax) or _rows(ax) or list(_series(ax))[:MAX_SERIES])
+    data = "; ".join(_panels(ax) or _rows(ax) or [*_series(ax)][:MAX_SERIES] or [*_points(ax)][:MAX_SERIES])
     notes = [text.get_text() for text in ax.texts if _is_note(text)]
     for text in (ax.get_title(loc="left"), ax.get_title(), *notes, f"{axes}: {data}" if axes and data else axes or data):
         if text.strip():
@@ -60,7 +62,7 @@ def _panels(ax: Axes) -> list[str]:
     """Return the names and ranges of the first panels inside axes."""
     panels = cast("list[Axes]", ax.child_axes)
     texts = [f"{panel_name(panel)} {_of_panel(panel)}".strip() for panel in panels]
-    more = [f"{len(texts) - MAX_SERIES} more panels"] if len(texts) > MAX_SERIES else []
+    more = [pluralize(len(texts) - MAX_SERIES, "more panel")] if len(texts) > MAX_SERIES else []
     return [*texts[:MAX_SERIES], *more]
 
 
@@ -94,7 +96,7 @@ def _rows(ax: Axes) -> list[str]:
         return []
     texts = texts or _point_texts(ax)
     rows = [f"{name} {text}".strip() for name, text in zip(names, texts or [""] * len(names), strict=False)]
-    more = [f"{len(rows) - MAX_ROWS} more rows"] if len(rows) > MAX_ROWS else []
+    more = [pluralize(len(rows) - MAX_ROWS, "more row")] if len(rows) > MAX_ROWS else []
     return [*rows[:MAX_ROWS], *more]
 
 
@@ -124,8 +126,7 @@ def _point_texts(ax: Axes) -> list[str]:
     """
     if has_times(ax.xaxis):
         return []
-    lines = [line.get_xydata() for line in ax.get_lines() if line.get_marker() not in (*CAPS, *NO_MARKERS)]
-    points = [(x, y) for line in lines for x, y in np.asarray(line, dtype=np.float64).tolist() if np.isfinite(x)]
+    points = [(x, y) for _, xs, ys in _markers_of(ax) for x, y in zip(xs.tolist(), ys.tolist(), strict=True) if np.isfinite(x)]
     rows = [[axis_text(ax.xaxis, x) for x, y in points if y == row] for row in ax.get_yticks()]
     return [", ".join(row) if len(row) <= MAX_POINTS else "" for row in rows]
 
@@ -144,6 +145,25 @@ def _series(ax: Axes) -> Iterator[str]:
     for line in ax.get_lines():
         if np.size(line.get_ydata()) >= MIN_POINTS and line.get_marker() not in CAPS:
             yield _describe_line(ax, line)
+
+
+def _points(ax: Axes) -> Iterator[str]:
+    """Return the range of each series of points, also of those that are too few for a line."""
+    for name, x, y in _markers_of(ax):
+        if np.isfinite(y).any():
+            yield _describe(ax, name, x, y)
+
+
+def _markers_of(ax: Axes) -> Iterator[tuple[str, Numbers, Numbers]]:
+    """Return the name and the positions of each series of markers and circles."""
+    for line in ax.get_lines():
+        if line.get_marker() not in (*CAPS, *NO_MARKERS):
+            x, y = (np.asarray(data, dtype=np.float64) for data in line.get_data(orig=False))
+            yield series_name(line), x, y
+    for each in ax.collections:
+        if isinstance(each, PathCollection):
+            offsets = np.ma.filled(each.get_offsets(), np.nan)
+            yield series_name(each), offsets[:, 0], offsets[:, 1]
 
 
 def _describe_line(ax: Axes, line: Line2D) -> str:

@@ -166,7 +166,9 @@ class Answer:
     @property
     def alt(self) -> str:
         """A text for readers who see neither picture nor table."""
-        return " ".join(filter(None, [self.statement, self._picture[1]])) or (f"{self.table.caption}." if self.table else "")
+        return " ".join(filter(None, [shorten_fingerprints(self.statement), self._picture[1]])) or (
+            f"{self.table.caption}." if self.table else ""
+        )
 
     def __repr__(self) -> str:
         rest = repr(self.table) if self.table else self._picture[1]

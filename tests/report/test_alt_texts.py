@@ -39,6 +39,22 @@ def test_points_are_named_with_their_values() -> None:
     assert describe_figure(ax.figure) == "Rate: alice (20) 0.25; bob (8) 0.5, 0.75; carol (0)."
 
 
+def test_circles_are_points_with_their_values_and_one_row_is_singular() -> None:
+    _, ax = plt.subplots()
+    ax.scatter([0.25, 0.5, 0.75, 1], range(4))
+    ax.set_yticks(range(4), labels=["alice", "bob", "carol", "dave"])
+    ax.set_xlabel("Rate")
+    assert describe_figure(ax.figure) == "Rate: alice 0.25; bob 0.5; carol 0.75; 1 more row."
+
+
+def test_one_point_has_its_value() -> None:
+    _, ax = plt.subplots()
+    ax.plot([3], [32.7], "o")
+    ax.axhline(50)
+    ax.set(xlabel="Hour", ylabel="Rate")
+    assert describe_figure(ax.figure) == "Rate by Hour: 32.7."
+
+
 def test_bars_are_rows_below_a_title_of_the_axis() -> None:
     _, ax = plt.subplots()
     ax.barh(range(2), [10, 5], left=[0, 10])

@@ -153,6 +153,9 @@ def test_sentences_on_costs_say_what_is_not_known() -> None:
     assert lf.show(lf.cost.wasted(partly, every=None)).statement.startswith(text)
     bill = lf.cost.statement(partly, price=lf.TrafficPrice("60", "USD/MB"), every=None, min_coverage=0)
     assert lf.show(bill).statement.startswith("1 line adds up to at least 120.00 USD. ")
+    of_party = {"by": "party", "split": "equal", "min_coverage": 0}
+    bill = lf.cost.statement(partly, every="1h", price=lf.TrafficPrice("60", "USD/MB"), **of_party)
+    assert " up to at least 120.00 USD. " in lf.show(bill, picture=False).statement
 
 
 def test_no_participant_is_judged() -> None:

@@ -276,7 +276,9 @@ def of_statement(result: pd.DataFrame) -> str:
     code = amounts["currency_code"].iloc[0]
     difference = f"{total - exact:+.4f}".replace("-", "−")
     change = f"Rounding changed the total by {difference} {code}."
-    lines = f"{pluralize(len(amounts), 'line')} {'adds' if len(amounts) == 1 else 'add'} up"
+    count = amounts["period_start"].nunique() if "period_start" in amounts else 1
+    periods = f" in {pluralize(count, 'period')}" if count > 1 else ""
+    lines = f"{pluralize(len(amounts), 'line')}{periods} {'adds' if len(amounts) == 1 else 'add'} up"
     bound = "at least " if (result["coverage"] < 1).any() else ""
     return f"{lines} to {bound}{total:,.2f} {code}{in_coin}. {change}"
 

@@ -64,6 +64,7 @@ STATEMENT = declare.Figure(
     "cost.statement",
     caption="Bill of traffic",
     answer=answers.of_statement,
+    answers_over_time=True,
     main_columns=("bytes", "currency", "coin", "currency_exact", "requests"),
     rows="One row per period and line, including periods without requests; sorted by time and name.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "label": grouping.PARTY_LABEL_GROUP},
