@@ -145,6 +145,7 @@ def cost_overhead(chart: Chart) -> None:
     if not drawn["traffic_cost"].gt(0).any():
         return chart.show_message(ONLY_ZERO if drawn["traffic_cost"].notna().any() else NO_COST)
     rows, costs = _by_kind(chart, "traffic_cost")
+    kinds = [kind for kind in VIEW_STYLES if kind in costs]
     title = chart.title
     if chart.by and chart.has_periods:
         title = "Share of envelopes without views in the traffic cost"
@@ -152,7 +153,7 @@ def cost_overhead(chart: Chart) -> None:
         table = chart.group_table(r.numbers(shares["without views"]), r.numbers(costs.iloc[:, -1]), rows)
         p.panels(chart, table, lambda axis, _: c.percent_axis(axis, "Share of the traffic cost"), r.percent)
     elif chart.has_periods:
-        largest = s.areas(ax, chart.edges(), [_view_part(kind, r.numbers(costs[kind])) for kind in costs]).max()
+        largest = s.areas(ax, chart.edges(), [_view_part(kind, r.numbers(costs[kind])) for kind in kinds]).max()
         ax.set_ylim(0, largest * 1.1 or 1)
         label_ends(ax)
         c.bytes_axis(ax.yaxis, largest, "Traffic cost")
@@ -161,7 +162,7 @@ def cost_overhead(chart: Chart) -> None:
         both = r.numbers(costs.sum(axis=1))
         order = np.argsort(-both, kind="stable")[: (both > 0).sum()]
         labels = chart.labels(rows.iloc[order])
-        parts = [_view_part(kind, r.group_remaining(labels, np.nan_to_num(costs[kind])[order])[1]) for kind in costs]
+        parts = [_view_part(kind, r.group_remaining(labels, np.nan_to_num(costs[kind])[order])[1]) for kind in kinds]
         ranked, _ = r.group_remaining(labels, both[order])
         c.bytes_axis(ax.xaxis, s.stacked_rows(chart, ranked, parts).max(), "Traffic cost")
     else:

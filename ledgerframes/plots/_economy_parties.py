@@ -141,13 +141,13 @@ def economy_purchases(chart: Chart) -> None:
         return chart.show_message(f"The size of {pluralize(int(frame['purchases'].sum()), 'purchase')} is unknown.")
     is_unknown = np.isnan(bought) & (frame["purchases"] > 0).to_numpy(dtype=bool)
     if chart.has_periods:
-        sums = pd.DataFrame({"bytes": bought, "is_gap": is_unknown}).groupby(chart.positions()).sum()
-        totals = r.numbers(sums["bytes"].mask(sums["is_gap"] > 0))
+        periods = pd.DataFrame({"bytes": bought, "is_gap": is_unknown}).groupby(chart.positions()).sum()
+        totals = r.numbers(periods["bytes"].mask(periods["is_gap"] > 0))
         s.areas(ax, chart.edges(), [("traffic", totals, {"color": c.color(0)})])
         c.bytes_axis(ax.yaxis, float(np.nanmax(totals, initial=0)), "Traffic bought")
         chart.draw_time_axis()
-        periods = pluralize(int((sums["is_gap"] > 0).sum()), "period")
-        gaps = f"Gap: {periods} with a purchase of unknown size" if is_unknown.any() else ""
+        gap_count = pluralize(int((periods["is_gap"] > 0).sum()), "period")
+        gaps = f"Gap: {gap_count} with a purchase of unknown size" if is_unknown.any() else ""
         return chart.show_titles(pluralize(int(frame["purchases"].sum()), "purchase"), gaps)
     pairs = pd.DataFrame({"buyer": frame["buyer"], "member": frame["member_id"], "bytes": bought})
     sums = pairs.groupby(["buyer", "member"], dropna=False, observed=True)["bytes"].sum(min_count=1)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
 from itertools import accumulate
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
@@ -107,6 +108,15 @@ class Column:
         """Return the head and the values as text of one width, numbers at the right."""
         width = self.width()
         return [text.rjust(width) if self.is_number else text.ljust(width) for text in self.texts()]
+
+    def broken(self, width: int) -> list[list[str]]:
+        """Return the head and the values as lines of text, those with spaces whole in lines of this width."""
+        lines = [[text] for text in self.padded()]
+        for number, value in enumerate(self.values, 1):
+            whole = escape_control(shorten(self._text(value), MAX_BREAKABLE_TEXT))
+            if self.is_text and " " in whole and len(whole) > MAX_PLAIN_TEXT:
+                lines[number] = wrap(whole, width)
+        return lines
 
     def _bars(self) -> list[str]:
         """Return a bar for each value, on one scale that includes 0."""

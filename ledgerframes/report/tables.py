@@ -33,6 +33,7 @@ MAX_FILE_NAME = 64  # characters
 FILE_NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_FILE_NAME - 1}}}")
 UNKNOWN = "unknown"  # the group of a row, as in pictures
 MAX_WIDTH = 100  # characters of a table as text
+GAP = "  "  # between its columns
 MAX_ROWS = 100  # rows of a table whose rest a click shows
 # Columns at the end of every result. With one value in all rows they are a note below the table.
 TAIL_NAMES = {
@@ -132,9 +133,8 @@ class TableOutput:
         constants = self._constants()
         columns = self._columns(self.frame.head(self.max_rows), constants)
         visible = columns[: _fitting([column.width() for column in columns])]
-        lines = ["  ".join(cells).rstrip() for cells in zip(*(column.padded() for column in visible), strict=True)]
         hidden = [pluralize(len(columns) - len(visible), "more column")] if len(visible) < len(columns) else []
-        return "\n".join([*lines, escape_control(". ".join([self._note(constants), *hidden]))])
+        return "\n".join([*_lines(visible), escape_control(". ".join([self._note(constants), *hidden]))])
 
     def _repr_html_(self) -> str:
         if self.frame.empty:
@@ -210,13 +210,22 @@ def _tail(constants: dict[str, str]) -> list[str]:
     return [f"{TAIL_NAMES[name]}: {value}" for name, value in constants.items() if value != printing.MISSING]
 
 
+def _lines(columns: list[Column]) -> list[str]:
+    """Return the rows of a table as text, in which the last column has the rest of the width."""
+    *others, last = columns
+    indent = sum(column.width() + len(GAP) for column in others)
+    rows = zip(*(column.padded() for column in others), last.broken(MAX_WIDTH - indent), strict=True)
+    lines = ([GAP.join([*cells, first]), *(" " * indent + each for each in rest)] for *cells, (first, *rest) in rows)
+    return [line.rstrip() for of_row in lines for line in of_row]
+
+
 def _fitting(widths: list[int]) -> int:
     """Return the number of columns with these widths that are no wider than a page.
 
     >>> _fitting([40, 40, 40]), _fitting([200])
     (2, 1)
     """
-    ends = list(accumulate(widths, lambda end, width: end + 2 + width))
+    ends = list(accumulate(widths, lambda end, width: end + len(GAP) + width))
     return max(1, sum(end <= MAX_WIDTH for end in ends))
 
 

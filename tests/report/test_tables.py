@@ -126,6 +126,16 @@ def test_other_rows_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(pq.read_table(tmp_path / "t.parquet")) == 2
 
 
+def test_a_sentence_in_the_last_column_is_whole_in_several_lines() -> None:
+    sentence = (
+        "Wednesday 2026-11-04 has the highest rejection rate of these weeks, and its rejections cost 919 kB in all of them."
+    )
+    lines = repr(show_table("findings", pd.DataFrame({"day": ["today", "then"], "sentence": [sentence, "Usual."]}))).split("\n")
+    assert " ".join(" ".join(lines[1:3]).split()) == f"today {sentence}"
+    assert lines[2].startswith(" " * len("today  ")) and lines[3] == "then   Usual."
+    assert max(map(len, lines)) <= 100
+
+
 def test_an_empty_table_says_so() -> None:
     assert "No rows." in show_table("t", FRAME.head(0))._repr_html_()
 
