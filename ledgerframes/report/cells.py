@@ -110,7 +110,7 @@ class Column:
         return [text.rjust(width) if self.is_number else text.ljust(width) for text in self.texts()]
 
     def broken(self, width: int) -> list[list[str]]:
-        """Return the head and the values as lines of text, those with spaces whole in lines of this width."""
+        """Return the lines of the head and of each value, which breaks between its words."""
         lines = [[text] for text in self.padded()]
         for number, value in enumerate(self.values, 1):
             whole = escape_control(shorten(self._text(value), MAX_BREAKABLE_TEXT))
