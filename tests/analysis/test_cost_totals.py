@@ -184,7 +184,7 @@ def test_sums_of_envelopes_are_exact_and_never_wrap(build, event):
     frames = build([event("a", 0, large, envelopes=[(large, [0]), (5, [])])])
     assert cost.overhead(frames)["traffic_cost"].tolist() == [large, 5, -5]
     assert cost.spend(build([event("a", 0, large, envelopes=[(large, [])])]))["overhead_traffic_cost"].tolist() == [large]
-    with pytest.raises(UsageError, match="traffic_cost exceeds 64 bits"):
+    with pytest.raises(UsageError, match="cost_of_envelopes exceeds 64 bits"):
         cost.overhead(build([event("a", 0, 5, envelopes=[(large, [0]), (large, [])])]))
 
 

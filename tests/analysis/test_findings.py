@@ -548,12 +548,13 @@ def test_each_subject_of_each_measure_has_a_next_step() -> None:
 
 def test_facts_have_a_next_step() -> None:
     until = pd.Timestamp("2026-11-12T08:30Z")
-    steps = {what: next_step_of(SimpleNamespace(what=what, until=until), week()) for what in (NOT_IN_STORE, NOT_FINAL, BALANCE)}
-    assert steps == {
+    rows = [SimpleNamespace(what=what, until=until, value=1.0) for what in (NOT_IN_STORE, NOT_FINAL, BALANCE)]
+    assert {row.what: next_step_of(row, week()) for row in rows} == {
         NOT_IN_STORE: "Load these hours with ledgerframes sync events, and look again.",
         NOT_FINAL: "Look again when these hours are final.",
         BALANCE: "Buy traffic before 2026-11-12 08:30 UTC.",
     }
+    assert next_step_of(SimpleNamespace(what=BALANCE, until=until, value=0.0), week()) == "Buy traffic now."
 
 
 def test_the_participant_with_the_most_rejections_above_its_rate_is_named() -> None:

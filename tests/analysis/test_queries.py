@@ -434,7 +434,7 @@ def test_a_query_is_refused_where_its_figure_is(sandbox_history: Frames) -> None
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({}, "Pass featured="),
+        ({}, "Pass featured_after="),
         ({"confirmers": ["informees"]}, "Unknown confirmers="),
         ({"confirmers": "all"}, "Unknown confirmers="),
         ({"confirmers": "informees", "every": "1h"}, "every= must be 'round'"),

@@ -64,7 +64,7 @@ def test_the_picture_is_what_the_report_of_the_week_says(tmp_path: Path) -> None
 
 def test_the_sample_is_what_the_sandbox_makes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = runpy.run_path(str(ROOT / "data" / "make.py"))
-    monkeypatch.setitem(script["main"].__globals__, "FOLDER", tmp_path / "sample")
+    monkeypatch.setitem(script["main"].__globals__, "DIRECTORY", tmp_path / "sample")
     script["main"]()
     kept, made = lf.open_frames(ROOT / "data" / "sample"), lf.open_frames(tmp_path / "sample")
     assert kept.tables == made.tables
