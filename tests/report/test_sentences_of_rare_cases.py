@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -20,6 +21,7 @@ from ledgerframes.network import Network
 from ledgerframes.report import describe_forecast, describe_runway, forecast_runway, usual_budgets
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.activity import describe_activity
+from ledgerframes.report.summary.balance import days_left, describe_band
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
@@ -223,6 +225,24 @@ def test_an_end_within_a_week_is_said(days: int, is_soon: bool) -> None:
     text = describe_runway(pd.DataFrame([{**ends, "balance": 5_000, "balance_at": pd.Timestamp(START)}]))
     assert text.startswith(f"A balance of 5.00 kB ends from {first:%Y-%m-%d} to more than a year, in 4 of 5 cases.")
     assert ("within 7 days" in text) == is_soon
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "left", "ends"),
+    [
+        (0.5, 0.9, "less than an hour", "ends on 2026-11-08"),
+        (3, 4.5, "3 to 4 hours", "ends on 2026-11-08"),
+        (1, 1.5, "1 hour", "ends on 2026-11-08"),
+        (20, 47, "20 to 47 hours", "ends from 2026-11-08 to 2026-11-09"),
+        (20, 48, "0 to 2 days", "ends from 2026-11-08 to 2026-11-10"),
+    ],
+)
+def test_a_balance_that_ends_soon_lasts_some_hours(first: float, last: float, left: str, ends: str) -> None:
+    start = pd.Timestamp("2026-11-08T00:00Z")
+    times = {f"runs_dry_{name}": start + timedelta(hours=hours) for name, hours in (("first", first), ("last", last))}
+    row = SimpleNamespace(**times, factor=1.2, balance_at=start)
+    assert days_left(row) == left
+    assert describe_band(row) == f"{ends}, in 4 of 5 cases"
 
 
 def test_victims_of_a_short_window_have_no_expected_number() -> None:

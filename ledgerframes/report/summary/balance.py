@@ -150,21 +150,27 @@ def describe_length(forecast: pd.DataFrame) -> str:
 
 
 def days_left(row: Any) -> str:
-    """Return how long the balance of a forecast lasts, such as ``15 to 22 days``."""
+    """Return how long the balance of a forecast lasts, such as ``15 to 22 days``.
+
+    Within two days, the hours count: nobody should read 0 days of a balance that lasts until the evening.
+    """
     first, last = (row.runs_dry_middle,) * 2 if pd.isna(row.factor) else (row.runs_dry_first, row.runs_dry_last)
     if pd.isna(first):
         return LONG
-    days = (first - row.balance_at).days
     if pd.isna(last):
-        return f"{pluralize(days, 'day')} to {LONG}"
-    until = pluralize((last - row.balance_at).days, "day")
-    return until if until == pluralize(days, "day") else f"{days:,} to {until}"
+        return f"{pluralize((first - row.balance_at).days, 'day')} to {LONG}"
+    unit, length = ("hour", timedelta(hours=1)) if last - row.balance_at < timedelta(days=2) else ("day", timedelta(days=1))
+    shortest, longest = ((end - row.balance_at) // length for end in (first, last))
+    if not longest:
+        return "less than an hour"
+    return pluralize(longest, unit) if shortest == longest else f"{shortest:,} to {pluralize(longest, unit)}"
 
 
 def describe_band(row: Any) -> str:
     """Return from when to when a balance ends that does not last more than a year."""
+    since = f"{row.runs_dry_first:%Y-%m-%d}"
     until = LONG if pd.isna(row.runs_dry_last) else f"{row.runs_dry_last:%Y-%m-%d}"
-    return f"ends from {row.runs_dry_first:%Y-%m-%d} to {until}, in {cases_of(row)}"
+    return f"ends {f'on {since}' if since == until else f'from {since} to {until}'}, in {cases_of(row)}"
 
 
 def cases_of(row: Any) -> str:
