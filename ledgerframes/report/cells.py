@@ -115,7 +115,7 @@ class Column:
         for number, value in enumerate(self.values, 1):
             whole = escape_control(shorten(self._text(value), MAX_BREAKABLE_TEXT))
             if self.is_text and " " in whole and len(whole) > MAX_PLAIN_TEXT:
-                lines[number] = wrap(whole, width)
+                lines[number] = wrap(whole, width, break_long_words=False, break_on_hyphens=False)  # of ids, which are copied
         return lines
 
     def _bars(self) -> list[str]:

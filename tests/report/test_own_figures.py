@@ -98,7 +98,8 @@ def test_a_balance_lasts_as_the_forecast_says(part: int) -> None:
         return
     first, last = ((end - row.balance_at).days for end in (row.runs_dry_first, row.runs_dry_last))
     assert figure["value"] == (f"{first} to {last} days" if first != last else f"{first} days")
-    ends = f"ends from {row.runs_dry_first:%Y-%m-%d} to {row.runs_dry_last:%Y-%m-%d}, in 4 of 5 cases"
+    since, until = (f"{end:%Y-%m-%d}" for end in (row.runs_dry_first, row.runs_dry_last))
+    ends = f"ends {f'on {since}' if since == until else f'from {since} to {until}'}, in 4 of 5 cases"
     step = f"buy traffic before {row.runs_dry_first:%Y-%m-%d %H:%M} UTC"
     assert figure["note"] == f"{size_of(balance)} of payer · {ends} · {step}"
 

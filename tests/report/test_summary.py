@@ -151,9 +151,9 @@ def test_nothing_is_compared_with_a_part(periods: Periods) -> None:
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        ({"price": "sixty USD/MB"}, "amount= must be a number"),
+        ({"price": "sixty USD/MB"}, "price= cannot be 'sixty USD/MB': the amount must be a number"),
         ({"price": "60USD/MB"}, "an amount and a unit"),
-        ({"market": "0.15 USD/MB"}, "unit= of MarketRate"),
+        ({"market": "0.15 USD/MB"}, "the unit must be like 'USD/coin', got 'USD/MB'"),
     ],
 )
 def test_a_text_that_is_no_price(texts: dict[str, str], words: str) -> None:

@@ -160,17 +160,20 @@ def test_a_weight_is_headed_weighted_bytes() -> None:
 def test_no_fingerprint_is_cut_twice_and_a_memo_keeps_its_quantity() -> None:
     names = [f"{name}::1220{'ab' * 32}" for name in ("brightwater-exchange", "chiara-043-the-second", "dmitri-124")]
     memo = f"traffic 2026-11-02T00:00Z/2026-11-09T00:00Z, {names[0]}: 4276146 bytes"
-    table = show_table("t", pd.DataFrame({"parties": [", ".join(names[:2]), ", ".join(names), memo, f"{'x' * 99}{names[0]}"]}))
+    frame = pd.DataFrame({"parties": [", ".join(names[:2]), ", ".join(names), memo, f"{'x' * 99}{names[0]}"]})
+    table = show_table("t", frame)
     cells = re.findall(r"<td[^>]*>(.*?)</td>", table._repr_html_().replace("<wbr>", ""))
     two = "brightwater-exchange::1220ab…abab, chiara-043-the-second::1220ab…abab"
     long = "traffic 2026-11-02T00:00Z/2026-11-09T00:00Z, brightwater-exchange::1220ab…abab: 4276146 bytes"
     assert cells == [two, f"{two}, dmitri-124::1220ab…abab", long, f"{'x' * 21}…xbrightwater-exchange::1220ab…abab"]
-    plain = str(table).splitlines()
-    assert [line.strip() for line in plain[1:5]] == [
+    end = "xxxxxxxxxx…r-exchange::1220ab…abab"
+    assert str(table).splitlines()[1:5] == [*cells[:3], end]
+    narrow = str(show_table("n", frame.assign(number=1))).splitlines()  # whose last column is another one
+    assert [line.removesuffix("1").strip() for line in narrow[1:5]] == [
         "brightwa…exchange::1220ab…abab + 1",
         "brightwa…exchange::1220ab…abab + 2",
         "traffic 2026-11-0…e: 4276146 bytes",
-        "xxxxxxxxxx…r-exchange::1220ab…abab",
+        end,
     ]
 
 
