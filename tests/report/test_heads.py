@@ -196,8 +196,9 @@ def test_a_balance_that_ends_within_the_week_is_said_first() -> None:
         first = summarize(["balance", "traffic"], periods, Prices())[0]
         (row,) = lf.cost.runway_end(weeks, participant=payer, balance=lf.TrafficBalance(balance, WEEK.until)).itertuples()
         assert first["term"] == "Traffic balance"
-        ends = f"from {row.runs_dry_first:%Y-%m-%d} to {row.runs_dry_last:%Y-%m-%d}, in 4 of 5 cases."
-        assert f"A balance of {size_of(balance)} ends {ends}" in first["text"]
+        since, until = (f"{end:%Y-%m-%d}" for end in (row.runs_dry_first, row.runs_dry_last))
+        ends = f"on {since}" if since == until else f"from {since} to {until}"
+        assert f"A balance of {size_of(balance)} ends {ends}, in 4 of 5 cases." in first["text"]
         assert first["text"].endswith(f" Buy traffic before {row.runs_dry_first:%Y-%m-%d %H:%M} UTC.")
         assert ("within 7 days" in first["text"]) == is_soon == (row.runs_dry_first <= WEEK.until + 7 * DAY)
     assert summarize(["balance"], Periods(after, None, weeks=weeks), Prices()) == []
