@@ -28,7 +28,7 @@ from ledgerframes.engine.views import RELATIONS
 from ledgerframes.engine.waiting import run_with_progress
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.row_filters import RowFilter, record_times_in
-from ledgerframes.frames.stored_time import missing_note
+from ledgerframes.frames.stored_time import missing_note, missing_times
 from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.scan import LittleAhead
 from ledgerframes.store.sources import START_OF_TIME
@@ -282,8 +282,8 @@ def _iter_missing(store: Store, tables: Sequence[ResolvedTable], time_window: Wi
     if time_window.since == START_OF_TIME:
         return
     for resolved in {each.dataset.name: each for each in with_rows if "record_time" in each.table.column_names}.values():
-        note = missing_note(store, resolved, time_window)
-        if note:
+        missing = missing_times(store, resolved.snapshot, resolved.dataset.name, time_window)
+        if note := missing_note(resolved, time_window, missing):
             yield note
 
 

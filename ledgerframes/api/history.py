@@ -12,6 +12,7 @@ from ledgerframes.api.bulk import BulkClient
 from ledgerframes.api.history_reference import ReferenceClient
 from ledgerframes.api.history_snapshots import SnapshotClient
 from ledgerframes.api.operation import HealthClient, Operation, Request, members, operation
+from ledgerframes.api.paging import MAX_PAGE_SIZE
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import is_unknown_id
 from ledgerframes.api.transport import Transport
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["Cursor", "History", "ValueEncoding"]
 
 ValueEncoding = Literal["compact_json", "protobuf_json"]
-
-MAX_PAGE_SIZE = 1000
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ledgerframes.api.operation import Client, Request, list_of_texts, operation
+from ledgerframes.api.paging import MAX_PAGE_SIZE
 from ledgerframes.api.response import Response
 from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.extras import unknown_members
@@ -29,7 +30,6 @@ from ledgerframes.values.checks import require_integer
 
 __all__ = ["ReferenceClient"]
 
-MAX_PAGE_SIZE = 1000
 REWARDS = "/v0/internal/reward-accounting-process/rounds"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ledgerframes.api.operation import Client, Request, list_of_texts, members, operation
-from ledgerframes.api.paging import HostChangedError, PageChain, expect_same_host, require_same_host
+from ledgerframes.api.paging import MAX_PAGE_SIZE, HostChangedError, PageChain, expect_same_host, require_same_host
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.update_format import require_package_name
 from ledgerframes.api.versions import met_version
@@ -22,7 +22,6 @@ from ledgerframes.values.windows import instant, iso
 
 __all__ = ["HostChangedError", "SnapshotClient", "parse_record_time"]
 
-MAX_PAGE_SIZE = 1000
 NEWER_SINCE = "0.8.0"  # first version whose page tokens are opaque
 Token = str | int | None
 

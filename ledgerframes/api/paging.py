@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from ledgerframes.errors import BadRequestError, DecodeError, TransportError
 
+MAX_PAGE_SIZE = 1000  # of the history API
 MAX_EMPTY_PAGES = 20  # in a row; services that filter a page after cutting it return some
 
 

@@ -61,7 +61,7 @@ def export(
         "missing": None if missing is None else [str(each) for each in missing],
     }
     context.print_summary(document, _format)
-    if window and (note := missing_note(net.store, resolved, window)):
+    if window and (note := missing_note(resolved, window, missing)):
         output.write_error(note)
     if resolved.other_datasets_note:
         output.write_error(f"{resolved.other_datasets_note}.")

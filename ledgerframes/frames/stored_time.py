@@ -26,16 +26,14 @@ def missing_times(
     return None
 
 
-def missing_note(store: Store, resolved: ResolvedTable, window: Window) -> str | None:
+def missing_note(resolved: ResolvedTable, window: Window, missing: tuple[MigrationWindow | Window, ...] | None) -> str | None:
     """Return a sentence on time that is not in the store, or may not be.
 
-    It is None if all of the window is there.
+    `missing` is what :func:`missing_times` returns. The sentence is None if all of the window is there.
     """
-    name = resolved.dataset.name
-    missing = missing_times(store, resolved.snapshot, name, window)
     if missing is None:
         return f"{unrecorded_time(resolved, window)}."
-    return f"{absent_time(missing)}. Fetch it with `ledgerframes sync {name}`." if missing else None
+    return f"{absent_time(missing)}. Fetch it with `ledgerframes sync {resolved.dataset.name}`." if missing else None
 
 
 def unrecorded_time(resolved: ResolvedTable, window: Window) -> str:

@@ -12,7 +12,8 @@ from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.cells import shorten
-from ledgerframes.report.summary.balance import USED_UP, describe_length, describe_runway, has_requests, known_payers
+from ledgerframes.report.loads import has_requests
+from ledgerframes.report.summary.balance import USED_UP, describe_length, describe_runway, known_payers
 from ledgerframes.statistics import printing
 
 LONGEST_DAYS, MAX_DAYS = 60, 366  # of a picture whose balance does not end, and of any

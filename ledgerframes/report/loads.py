@@ -162,8 +162,7 @@ def require_participant(net: Network, frames: Frames, participant: str | None) -
     """
     if not participant or not frames.count_rows("verdicts"):
         return
-    with suppress(UsageError):
-        frames.where("verdicts", participant=participant)
+    if has_requests(frames, participant):
         return
     offline = Network(net.settings, clock=net.now, offline=True)
     window, weeks = _window_of(frames, "require_participant"), load_history(offline, frames)
@@ -171,6 +170,13 @@ def require_participant(net: Network, frames: Frames, participant: str | None) -
         reason = f"Participant {participant!r} submitted no request in {window}, and the store does not have the weeks before."
         raise CoverageError(f"{reason} Load them, or check the id.")
     load_events(offline, since=weeks.window.since, until=window.until).where("verdicts", participant=participant)
+
+
+def has_requests(frames: Frames, participant: str) -> bool:
+    """Return whether a participant submitted a request."""
+    with suppress(UsageError):
+        return bool(frames.where("verdicts", participant=participant).count_rows("verdicts"))
+    return False
 
 
 def history_window(window: Window, weeks: int = HISTORY_WEEKS) -> Window | None:

@@ -12,6 +12,7 @@ from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.key_figure import BALANCE, OWN_COST, KeyFigure, new_figure
+from ledgerframes.report.loads import has_requests
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.run_content import DayRows
 from ledgerframes.report.summary.balance import (
@@ -20,7 +21,6 @@ from ledgerframes.report.summary.balance import (
     days_left,
     describe_band,
     forecast_balance,
-    has_requests,
     owner_of,
     time_to_buy,
 )

@@ -52,7 +52,9 @@ def require_judged(rules: Iterable[Rule], window: Window) -> None:
     rule = next((each for each in rules if each.figure == "findings"), None)
     if rule and window.until - window.since > LONGEST:
         reason = f"a report finds nothing in windows of more than {LONGEST.days} days"
-        raise UsageError(f"fail_if= {str(rule)!r} would always fail, because {reason}. Choose a window of at most 7 days.")
+        raise UsageError(
+            f"fail_if= {str(rule)!r} would always fail, because {reason}. Choose a window of at most {LONGEST.days} days."
+        )
 
 
 def parse_rule(text: str) -> Rule:

@@ -188,7 +188,16 @@ def findings(
         raise UsageError("Pass participant= and balance= together.")
     window, past = judged_window(frames, history), frames if history is None else history
     if window is None:
-        return _result(frames, _no_looks(), 0, 0, DAYS, price, accept_survivorship, [NO_WINDOW])
+        return _result(
+            frames,
+            _no_looks(),
+            looked_at=0,
+            weeks=0,
+            days=DAYS,
+            price=price,
+            accept_survivorship=accept_survivorship,
+            notes=[NO_WINDOW],
+        )
     part = frames if window == frames.window else frames.between(window.since, window.until)
     stretch = Stretch.of(window, past)
     looks = _looks(part, past, stretch) if len(stretch.weeks) >= MIN_WEEKS else _no_looks()
@@ -202,10 +211,18 @@ def findings(
         looks = looks[~looks["what"].isin(NOT_DECIDED)]
     looks = looks.assign(p_holm=holm_by_group(looks["p"].to_numpy("float64"), looks["subject"]))
     rows = pd.concat([looks[looks["p_holm"] <= LEVEL], pd.DataFrame(facts)], ignore_index=True)
-    notes = [note] if note else []
-    source = expression_of(frames, part)
-    compared = len(looks), len(stretch.weeks), stretch.days
-    return _result(part, rows, *compared, price, accept_survivorship, notes, source, history is not None)
+    return _result(
+        part,
+        rows,
+        looked_at=len(looks),
+        weeks=len(stretch.weeks),
+        days=stretch.days,
+        price=price,
+        accept_survivorship=accept_survivorship,
+        notes=[note] if note else [],
+        source=expression_of(frames, part),
+        has_history=history is not None,
+    )
 
 
 def judged_window(frames: Frames, history: Frames | None) -> Window | None:
@@ -242,6 +259,7 @@ def _without_repeats(rows: pd.DataFrame) -> pd.DataFrame:
 def _result(
     frames: Frames,
     rows: pd.DataFrame,
+    *,
     looked_at: int,
     weeks: int,
     days: int,

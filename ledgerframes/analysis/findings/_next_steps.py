@@ -63,10 +63,8 @@ def next_step_of(row: Any, frames: Frames) -> str:
     """
     if row.what in OF_DATA:
         return OF_DATA[row.what]
-    if row.what == BALANCE and not row.value:
-        return "Buy traffic now."
     if row.what == BALANCE:
-        return f"{capitalize(describe_purchase(row.until))}."
+        return f"{capitalize(describe_purchase(row.until))}." if row.value else "Buy traffic now."
     if row.what == ONE_COST:
         payer = f"participant {escape_control(row.payer)}" if isinstance(row.payer, str) else "its participant"
         return f"Ask {payer} what it was for."

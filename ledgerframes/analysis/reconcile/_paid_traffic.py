@@ -95,7 +95,7 @@ PAID_TRAFFIC = declare.Figure(
     ),
     condition="with a known cost in both sources",
     unit="participant's own requests in the common time",
-    queries=lambda ledger, history, participant: [_costs_query(ledger, history, participant, SELECT_ROWS)],
+    queries=lambda ledger, history, participant: _queries(ledger, history, participant, SELECT_ROWS),
 )
 TOTALS = declare.Figure(
     "reconcile.paid_traffic_totals",
@@ -105,7 +105,7 @@ TOTALS = declare.Figure(
     columns=(*KEYS, declare.count("updates", "Updates and requests.", "updates"), *COST_COLUMNS),
     condition="with a known cost in both sources",
     unit="participant's own requests in the common time",
-    queries=lambda ledger, history, participant, **_: [_costs_query(ledger, history, participant, SELECT_TOTALS)],
+    queries=lambda ledger, history, participant, **_: _queries(ledger, history, participant, SELECT_TOTALS),
 )
 
 
@@ -165,7 +165,7 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     >>> list(compared["outcome"].cat.categories)
     ['equal', 'different', 'only in ledger', 'only in history', 'not comparable']
     """
-    query = _costs_query(ledger, history, participant, SELECT_ROWS)
+    (query,) = _queries(ledger, history, participant, SELECT_ROWS)
     rows = run(ledger, query)
     rows["verdict_result"] = category_of("verdict_result", rows["verdict_result"], None)
     is_own = (rows["is_own"].fillna(False) & rows["is_inside"]).to_numpy(dtype=bool)
@@ -235,49 +235,55 @@ def paid_traffic_totals(
     True
     """
     failed = _failed_commands(completions)
-    sums = run(ledger, _costs_query(ledger, history, participant, SELECT_TOTALS))
+    owner = _owner(ledger, history, participant)
+    sums = run(ledger, _costs_query(ledger, history, owner, SELECT_TOTALS))
     rows = pd.concat([sums, failed], ignore_index=True)
     rows = rows.assign(outcome=pd.Categorical(rows["outcome"], OUTCOMES), why=pd.Categorical(rows["why"], REASONS))
     groups = group_by(rows, ["outcome", "why"])
     costs = {column.name: groups.total(rows[column.name]) for column in COST_COLUMNS}
-    paid, total = run(ledger, _sums_query(ledger, history, participant)).iloc[0]
+    paid, total = run(ledger, _sums_query(history, owner)).iloc[0]
     _require_total("paid_traffic_cost", costs, int(paid) + int(failed["paid_traffic_cost"].sum()))
     _require_total("total_traffic_cost", costs, int(total))
     coverage = ratio([sums["known"].sum()], [sums["own"].sum()])[0]
     return TOTALS.build(history, {**groups.keys, "updates": groups.total(rows["updates"]), **costs, "coverage": coverage})
 
 
-def _costs_query(ledger: Frames, history: Frames, participant: str | None, select: str) -> Query:
-    """Return a query of the updates and requests in two sources of one network."""
+def _queries(ledger: Frames, history: Frames, participant: str | None, select: str) -> list[Query]:
+    return [_costs_query(ledger, history, _owner(ledger, history, participant), select)]
+
+
+def _owner(ledger: Frames, history: Frames, participant: str | None) -> pa.Table:
+    """Return the participant that pays, and whether the history has all requests of its time.
+
+    The two sources and the participant are checked.
+    """
     PAID_TRAFFIC.check(ledger)
     PAID_TRAFFIC.check(history)
     require_one_network(PAID_TRAFFIC.name, ledger, history)
     if not isinstance(participant, str | None):
         raise UsageError(f"participant= must be the id of a participant, got {participant!r}.")
-    owner = _owner(ledger, history, participant)
-    times = common_times(_ledger_times(ledger, owner), _history_times(history))
-    parameters = {"owner": owner, "common_times": pa.Table.from_pylist(times, TIMES)}
-    return Query(select, (COMPARED_COSTS,), parameters, _sources(history))
-
-
-def _owner(ledger: Frames, history: Frames, participant: str | None) -> pa.Table:
-    """Return the participant that pays, and whether the history has all requests of its time."""
-    owner = (participant or owner_of(ledger, "Pass participant=.") or "").removeprefix(PARTICIPANT_PREFIX)
     owners = _owners_of(ledger)
+    owner = (participant or _only_owner(owners, "Pass participant=.") or "").removeprefix(PARTICIPANT_PREFIX)
     if owners and owner not in [each.removeprefix(PARTICIPANT_PREFIX) for each in owners]:
         raise UsageError(f"Unknown participant {participant!r}. Choose from {', '.join(map(repr, owners))}.")
     has_all = history.population != "chosen" and not history.is_filtered
     return pa.table({"participant": [owner], "has_all": [has_all]})
 
 
-def _sums_query(ledger: Frames, history: Frames, participant: str | None) -> Query:
+def _costs_query(ledger: Frames, history: Frames, owner: pa.Table, select: str) -> Query:
+    """Return a query of the updates and requests in two sources of one network."""
+    times = common_times(_ledger_times(ledger, owner), _history_times(history))
+    parameters = {"owner": owner, "common_times": pa.Table.from_pylist(times, TIMES)}
+    return Query(select, (COMPARED_COSTS,), parameters, _sources(history))
+
+
+def _sums_query(history: Frames, owner: pa.Table) -> Query:
     """Return the query of the total costs of both sources."""
     select = """
 SELECT
     (SELECT coalesce(sum(paid_traffic_cost), 0) FROM own_updates) AS paid_traffic_cost,
     (SELECT coalesce(sum(total_traffic_cost), 0) FROM traffic_summaries) AS total_traffic_cost"""
-    parameters = {"owner": _owner(ledger, history, participant)}
-    return Query(select.lstrip(), (OWN_UPDATES, TRAFFIC_SUMMARIES), parameters, _sources(history))
+    return Query(select.lstrip(), (OWN_UPDATES, TRAFFIC_SUMMARIES), {"owner": owner}, _sources(history))
 
 
 def _sources(history: Frames) -> dict[str, Source]:
@@ -316,7 +322,10 @@ def _require_total(name: str, costs: dict[str, pd.Series], expected: int) -> Non
 
 def owner_of(ledger: Frames, advice: str) -> str | None:
     """Return the only participant of a ledger's updates, or None without updates."""
-    owners = _owners_of(ledger)
+    return _only_owner(_owners_of(ledger), advice)
+
+
+def _only_owner(owners: list[str], advice: str) -> str | None:
     if len(owners) > 1:
         raise UsageError(f"The ledger has {len(owners)} owners: {', '.join(owners)}. {advice}")
     return owners[0] if owners else None

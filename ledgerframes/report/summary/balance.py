@@ -14,6 +14,7 @@ from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.key_figure import BALANCE, OWN_COST
+from ledgerframes.report.loads import has_requests
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.sentences import Statement
 from ledgerframes.report.summary.periods import Periods
@@ -53,11 +54,6 @@ def largest_payer(frames: Frames) -> str:
 def known_payers(frames: Frames) -> pd.DataFrame:
     """Return the participants with a known cost, the highest first."""
     return cost.spend(frames, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
-
-
-def has_requests(frames: Frames, participant: str) -> bool:
-    """Return whether a participant submitted a request."""
-    return bool((cost.spend(frames, by="participant")["submitting_participant_uid"] == participant).any())
 
 
 def bill_of(frames: Frames, participant: str) -> Any | None:
