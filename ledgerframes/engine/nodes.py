@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ledgerframes.datasets.templates import DSO_RULES, ISSUING_ROUND, MEMBER_TRAFFIC, OPEN_ROUND
-from ledgerframes.engine.literals import one_of
+from ledgerframes.engine.literals import one_of, quoted
 from ledgerframes.engine.relation import Parameter, Relation
 
 NETWORK = Parameter(
@@ -46,7 +46,7 @@ def nodes_of(
     rows that several readers share, payloads included.
     """
     conditions = [] if is_create is None else [f"node_names.choice {'=' if is_create else '<>'} ''"]
-    conditions += [f"{name} IN {one_of(templates)}" for name in ("tree_events.template_name", "template") if templates]
+    conditions += _of_templates(templates) if templates else []
     conditions += [condition] if condition else []
     query = f"""
     SELECT
@@ -77,6 +77,15 @@ def nodes_of(
     relations = (names,) if names else ()
     parameters = (NETWORK,) if names else (NETWORK, NODE_NAMES)
     return Relation(name, rows, query, ("tree_events",), relations, parameters, is_materialized=are_few)
+
+
+def _of_templates(templates: Sequence[str]) -> list[str]:
+    """Return the conditions on nodes of these templates."""
+    return [
+        # DuckDB compares with a range while it reads a file, and with a list only afterwards, when it has decoded all columns.
+        f"tree_events.template_name BETWEEN {quoted(min(templates))} AND {quoted(max(templates))}",
+        f"template IN {one_of(templates)}",
+    ]
 
 
 NODES = nodes_of("nodes", "One row per node of the network's packages, with the neutral word for the coin.")

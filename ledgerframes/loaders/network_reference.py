@@ -46,6 +46,11 @@ def load_mining_rounds(net: Network, *, refresh: bool = True, progress: bool | N
     DataFrame
         One row per round in an observation, sorted by (observed_at, round_number).
 
+    Raises
+    ------
+    CoverageError
+        If the network is offline and no observation is in the store.
+
     Notes
     -----
     Source: docs/facts.md#reference-operations, POST /v0/open-and-issuing-mining-rounds and GET /v0/closed-rounds.
@@ -80,6 +85,11 @@ def load_featured_apps(net: Network, *, refresh: bool = True, progress: bool | N
     -------
     DataFrame
         One row per right in an observation, sorted by (observed_at, provider).
+
+    Raises
+    ------
+    CoverageError
+        If the network is offline and no observation is in the store.
 
     Notes
     -----
@@ -130,7 +140,7 @@ def load_name_entries(
     Raises
     ------
     CoverageError
-        If there are more names than the service returns at once.
+        If the network is offline and no observation is in the store, or there are more names than the service returns at once.
 
     Notes
     -----
@@ -167,6 +177,11 @@ def load_network_rules(net: Network, *, refresh: bool = True, progress: bool | N
     DataFrame
         One row per contract in an observation, sorted by (observed_at, kind).
 
+    Raises
+    ------
+    CoverageError
+        If the network is offline and no observation is in the store.
+
     Notes
     -----
     Source: docs/facts.md#reference-operations, GET /v0/dso.
@@ -201,6 +216,11 @@ def load_scans(net: Network, *, refresh: bool = True, progress: bool | None = No
     -------
     DataFrame
         One row per address in an observation, sorted by (observed_at, synchronizer_id, sv_name).
+
+    Raises
+    ------
+    CoverageError
+        If the network is offline and no observation is in the store.
 
     Notes
     -----

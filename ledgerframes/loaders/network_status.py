@@ -48,6 +48,11 @@ def load_validator_licenses(net: Network, *, refresh: bool = True, progress: boo
     DataFrame
         One row per license in an observation, sorted by (observed_at, validator).
 
+    Raises
+    ------
+    CoverageError
+        If the network is offline and no observation is in the store.
+
     Notes
     -----
     Source: docs/facts.md#reference-operations, GET /v0/admin/validator/licenses.
@@ -91,6 +96,11 @@ def load_validator_faucets(
     -------
     DataFrame
         One row per validator in an observation, sorted by (observed_at, validator).
+
+    Raises
+    ------
+    CoverageError
+        If the network is offline and no observation is in the store.
 
     Notes
     -----
@@ -143,6 +153,8 @@ def load_traffic_status(
 
     Raises
     ------
+    CoverageError
+        If the network is offline and no observation is in the store.
     NotFoundError
         If the synchronizer has no such member.
 
@@ -182,6 +194,11 @@ def load_synchronizer_status(net: Network, *, refresh: bool = True, progress: bo
     -------
     DataFrame
         One row per observation, sorted by observed_at.
+
+    Raises
+    ------
+    CoverageError
+        If the network is offline and no observation is in the store.
 
     Notes
     -----

@@ -53,7 +53,19 @@ class ObservationLoad:
         return plan_frame(self.dataset.name, [{"since": self.net.now()}] if self._is_refreshed else [])
 
     def load(self, progress: bool | None) -> pd.DataFrame:
-        """Store an observation of now, and return all observations."""
+        """Store an observation of now, and return all observations.
+
+        Raises
+        ------
+        CoverageError
+            If the network is offline and there are none. An empty table would say that the network has no such rows.
+        """
+        if self.refresh and self.net.offline and not self.net.store.segments(self.dataset):
+            raise CoverageError(
+                f"{self.net.name} is offline, and no observation of {self.noun} is in the store. "
+                f"Reconnect without {self.net.offline_setting} to make one.",
+                missing=(self.dataset.name,),
+            )
         required = [self._store(progress)] if self._is_refreshed else []
         frames = _observations(self.net, self.dataset, required)
         log_unreadable(self.net, frames)
@@ -107,6 +119,11 @@ def load_price_votes(net: Network, *, refresh: bool = True, progress: bool | Non
         One row per vote in an observation, sorted by (observed_at, sv). Prices are decimals, in USD per coin. The price is
         missing if a super validator has not voted yet.
 
+    Raises
+    ------
+    CoverageError
+        If the network is offline and no observation is in the store.
+
     Notes
     -----
     Source: docs/facts.md#name-rules-and-price-votes, GET /v0/coin-price/votes. The service returns only the latest votes, so
@@ -145,6 +162,11 @@ def load_name_rules(net: Network, *, refresh: bool = True, progress: bool | None
     -------
     DataFrame
         One row per rules contract in an observation, with durations in microseconds, sorted by observed_at.
+
+    Raises
+    ------
+    CoverageError
+        If the network is offline and no observation is in the store.
 
     Notes
     -----

@@ -63,6 +63,8 @@ def load_reward_accounting(
 
     Raises
     ------
+    CoverageError
+        If the network is offline and no observation is in the store.
     NotFoundError
         If the service does not have these operations.
 

@@ -116,6 +116,14 @@ def test_each_load_is_an_observation(tmp_path: Path, name: str) -> None:
     assert lf.plan(getattr(lf, f"load_{name}"), net)["dataset"].tolist() == [name]
 
 
+@pytest.mark.parametrize("name", [*NAMES, "price_votes", "name_rules"])
+def test_offline_without_an_observation_is_an_error(tmp_path: Path, name: str) -> None:
+    net = connect(tmp_path, offline=True)
+    with pytest.raises(CoverageError, match=r"offline, and no observation of .* Reconnect without offline=True") as caught:
+        load(name, net)
+    assert caught.value.missing == (name,)
+
+
 def test_observations_agree_with_the_state_from_a_snapshot(tmp_path: Path) -> None:
     box = Sandbox(events=3_000, days=2)
     net = connect(tmp_path, box.at(pd.Timestamp("2026-11-09T00:00:00Z").to_pydatetime()))
