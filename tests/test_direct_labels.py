@@ -11,14 +11,15 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import every_nth
 from matplotlib import pyplot as plt
 from matplotlib.patches import StepPatch
-from matplotlib.text import Text
 from test_plot import PICTURES, names_beside, result
 
 from ledgerframes import plot
+from ledgerframes.plots.direct_labels import EARLY_SHARE
 from ledgerframes.report.pictures import draw_pictures
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
@@ -46,18 +47,27 @@ def draw(name, case):
 
 
 def boxes_beside(ax):
-    """The boxes of the names beside all axes of a figure that was drawn."""
+    """The boxes of the names of all series of a figure that was drawn, each with the pixel to which it is drawn."""
     renderer = ax.figure.canvas.get_renderer()
-    labels = [(each, artist) for each in ax.figure.axes for artist in each.artists]
-    texts = [(each, child) for each, artist in labels for child in artist.get_children() if isinstance(child, Text)]
-    return [(each, text.get_window_extent(renderer)) for each, text in texts]
+    return [
+        (end_of(each, label.end), label.text.get_window_extent(renderer))
+        for each in ax.figure.axes
+        for artist in each.artists
+        for label in artist.labels
+    ]
+
+
+def end_of(ax, end):
+    """The pixel at which a series ends, that of the axes unless it ends early."""
+    x, _ = end.transform.transform((end.position, end.height))
+    return x if x < ax.bbox.x1 - EARLY_SHARE * ax.bbox.width else ax.bbox.x1
 
 
 def assert_names_have_room(ax):
     ax.figure.draw_without_rendering()
     boxes, whole = boxes_beside(ax), ax.figure.bbox
-    for each, box in boxes:
-        assert box.x0 > each.bbox.x1 and box.x1 <= whole.x1 + 1
+    for end, box in boxes:
+        assert box.x0 > end and box.x1 <= whole.x1 + 1
         assert whole.y0 - 1 <= box.y0 and box.y1 <= whole.y1 + 1
     assert not any(one.overlaps(other) for (_, one), (_, other) in combinations(boxes, 2))
     assert ax.bbox.width > whole.width * 0.3
@@ -94,6 +104,42 @@ def test_a_name_starts_where_its_line_ends():
     starts = [line.get_ydata()[0] for line in labels.lines]
     assert starts == pytest.approx([ends[end.name] for end in labels.ends])
     assert [line.get_color() for line in labels.lines] == [end.color for end in labels.ends]
+
+
+def ending_early(**last):
+    """A picture of latencies over 48 hours, some of which end before the others."""
+    frame = result("verdict.latency", over_time=True)(48)
+    for name, row in last.items():
+        frame.loc[row:, name] = pd.NaT
+    ax = plot(frame, picture="verdict.latency")
+    ax.figure.draw_without_rendering()
+    (labels,) = ax.artists
+    return ax, {label.end.name: label for label in labels.labels}
+
+
+def test_the_name_of_a_line_that_ends_early_is_beside_its_end():
+    ax, labels = ending_early(p95=24)
+    middle = (ax.bbox.x0 + ax.bbox.x1) / 2
+    assert middle - 20 < labels["p95"].text.get_window_extent().x0 < middle + 20
+    assert labels["p95"].line.get_ydata()[0] == pytest.approx(labels["p95"].line.get_ydata()[-1]), "at the height of the line"
+    assert labels["p50"].text.get_window_extent().x0 > ax.bbox.x1
+
+
+def test_a_name_beside_its_end_leaves_other_lines_free():
+    ax, labels = ending_early(p99=24)  # at 30 s, where the line of the timeout is
+    box = labels["p99"].text.get_window_extent()
+    assert box.x1 < ax.bbox.x1 and box.y0 > ax.transData.transform((0, 30))[1]
+
+
+def test_a_name_without_room_beside_its_end_has_a_line_from_there():
+    ax, labels = ending_early(p95=43)
+    label = labels["p95"]
+    assert label.text.get_window_extent().x1 < ax.bbox.x1
+    draw_pictures(ax.figure)  # leaves the narrow one
+    ax.figure.draw_without_rendering()
+    assert label.text.get_window_extent().x0 > ax.bbox.x1
+    start = ax.transData.transform((ax.lines[1].get_xdata()[42], 0))[0]
+    assert label.line.get_xdata()[0] == pytest.approx(start) and label.line.get_linestyle() == ":"
 
 
 def test_names_stay_different_where_they_are_shortened():

@@ -33,6 +33,7 @@ from ledgerframes.report.marks import find_marks, locate_marks
 START = pd.Timestamp("2026-11-08", tz="UTC")
 NAMESPACE = "1220" + "ab34" * 16
 GROUPS = 8
+GRAY = "#8b9099"  # of all other groups
 LATENCIES = {"p50": 400_000, "p90": 900_000, "p95": 1_200_000, "p99": 30_000_001, "max": 30_000_001, "latency": 300_000}
 LATENCIES |= {"added": 2_000_000, "median_latency": 500_000, "age": 40 * 86_400_000_000}
 for prefix in ("", "rejected_"):
@@ -562,6 +563,7 @@ def test_stacked_groups_add_up_to_the_cost_of_each_period():
     ax = plot(frame, picture="cost.spend")
     stack = [patch.get_data() for patch in ax.patches if isinstance(patch, mpl.patches.StepPatch)]
     assert names_beside(ax)[0] == "other (4)", "the highest area"
+    assert [mpl.colors.to_hex(patch.get_facecolor()) == GRAY for patch in ax.patches][:5] == [False] * 4 + [True]
     assert stack[-1].values.tolist() == frame.groupby("period_start")["total_traffic_cost"].sum().tolist()
 
 
@@ -986,6 +988,59 @@ def test_the_supply_is_a_waterfall():
     assert any("No unexplained difference" in text for text in texts_of(ax))
 
 
+def test_the_last_rounds_that_are_added_up_are_counted():
+    frame = one_party(1_004).assign(below_threshold=False, amount=2)
+    ax = plot(frame.astype({"below_threshold": "boolean"}), picture="activity.rewards")
+    assert ax.get_title(loc="left").endswith(", per 11 rounds")
+    assert "The last point has only 3 rounds" in " ".join(texts_of(ax))
+    (rewards,) = [patch.get_data() for patch in ax.patches if isinstance(patch, mpl.patches.StepPatch)]
+    assert rewards.values.tolist() == [22] * 91 + [6]
+    assert np.diff(rewards.edges).tolist() == [11] * 91 + [3]
+
+
+@pytest.mark.parametrize(("by", "name"), [(None, "Activity weight"), ("party", "Share of the activity weight by app provider")])
+def test_weights_of_many_rounds_are_added_up(by, name):
+    frame = per_round("activity.weights", by)(300 if by is None else 300 * GROUPS)
+    ax = plot(frame, picture="activity.weights")
+    assert ax.get_title(loc="left") == f"{name}, per 3 rounds"
+    if by is None:
+        assert ax.lines[0].get_ydata().sum() == frame["weight"].sum() and len(ax.lines[0].get_ydata()) == 100
+    else:
+        weights = frame.groupby([(frame["round_number"] - 41_200) // 3, "party"])["weight"].sum().unstack()
+        lowest = next(patch.get_data().values for patch in ax.patches if isinstance(patch, mpl.patches.StepPatch))
+        assert lowest == pytest.approx((weights["party-0::" + NAMESPACE + "00"] / weights.sum(axis=1)).astype("float64"))
+
+
+def test_concentrations_of_many_rounds_are_medians():
+    frame = per_round("activity.concentration")(300)
+    ax = plot(frame, picture="activity.concentration")
+    assert ax.get_title(loc="left") == "Concentration of activity, median of 3 rounds"
+    assert ax.lines[0].get_ydata() == pytest.approx(frame["gini"].to_numpy()[1::3])
+
+
+def test_a_buyer_and_a_member_are_both_named():
+    names = [f"a-very-long-name-of-an-organization-{number}" for number in range(3)]
+    frame = result("economy.purchases")(2).assign(
+        buyer=pd.Series([f"{names[0]}::{NAMESPACE}", f"{names[1]}::{NAMESPACE}"], dtype="str"),
+        member_id=pd.Series([f"PAR::{names[2]}::{NAMESPACE}", f"PAR::{names[1]}::{NAMESPACE}"], dtype="str"),
+    )
+    labels = [text.get_text() for text in plot(frame, picture="economy.purchases").get_yticklabels()]
+    assert labels == [
+        "a-very-long-…ganization-0::1220ab…ab34\nfor a-very-long-…ganization-2::1220ab…ab34",
+        "a-very-long-…ganization-1::1220ab…ab34",
+    ]
+
+
+def test_active_parties_are_above_those_that_ended():
+    frame = result("state.featured")(40)
+    frame["until"] = frame["from"] + pd.Timedelta(hours=1)
+    frame.loc[[3, 20], "until"] = pd.NaT
+    ax = plot(frame, picture="state.featured")
+    names = [text.get_text().split("  ")[1].split("::")[0] for text in ax.get_yticklabels()]
+    assert names == ["party-3", "party-20", *(f"party-{number}" for number in range(16, 40) if number != 20)]
+    assert any("The latest 25 of 40 parties, active ones first" in text for text in texts_of(ax))
+
+
 def test_lifetimes_of_one_party_share_a_row():
     frame = result("state.featured")(3).assign(party=["a", "b", "a"], until=[START + pd.Timedelta(hours=2), pd.NaT, pd.NaT])
     ax = plot(frame.astype({"party": "str", "until": "datetime64[us, UTC]"}), picture="state.featured")
@@ -1084,7 +1139,7 @@ def test_transfers_are_counted_by_instrument_and_outcome():
     ax = plot(transfers(40), picture="economy.transfers")
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert [label.split("  ")[-1] for label in labels][-1] == "unknown instrument" or "unknown instrument" in " ".join(labels)
-    assert all(" of bank" in label or "unknown" in label for label in labels)
+    assert all("\nof bank" in label or "unknown" in label for label in labels)
     _, names = ax.get_legend_handles_labels()
     assert set(names) == {"moved", "reserved or waits", "ended without a transfer"}
     widths = [bar.get_width() for container in ax.containers for bar in container]

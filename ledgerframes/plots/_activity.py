@@ -17,7 +17,6 @@ from ledgerframes.plots.direct_labels import label_ends
 from ledgerframes.texts.representation import pluralize
 
 MAX_AREAS = 10
-HUES = (0, 1, 3, 4)  # the colors of the style without its gray, which is for all others
 PATTERNS = ("", "////", "\\\\\\\\")  # of the areas with the first colors, the next and the last
 WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can be missing"
 LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
@@ -28,6 +27,8 @@ FIXED = "Requests, costs and the behavior of all parties stay the same"
 @draws("activity.weights", "Activity weight", empty=NO_RECORD, column="weight", is_ranking=True)
 def activity_weights(chart: Chart) -> None:
     """Draw the shares of app providers over time, or their weights.
+
+    More than 100 rounds are added up in groups, which the title says.
 
     Per round or period: stacked shares [%] of the ten largest parties and of all others, or the weight [weighted bytes] of
     all. Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in one.
@@ -47,7 +48,8 @@ def activity_weights(chart: Chart) -> None:
         title = "Share of the activity weight"
         _stack_shares(chart, weights)
     else:
-        largest = s.lines(chart, pd.DataFrame({"all parties": weights}, index=chart.positions()))
+        table = pd.DataFrame({"all parties": weights}, index=chart.positions())
+        largest = s.lines(chart, chart.bin_rounds(table) if chart.has_rounds else table)
         c.weight_axis(ax.yaxis, largest)
     if chart.has_rounds:
         uncertain = chart.frame.loc[chart.frame["is_partial"].fillna(True), "round_number"].nunique()
@@ -66,9 +68,10 @@ def _stack_shares(chart: Chart, weights: r.Numbers) -> None:
     if table.empty:
         chart.show_message("No app provider has an activity weight above 0.")
         return
+    table = chart.bin_rounds(table) if chart.has_rounds else table
     totals = table.sum(axis=1)
     shares = table.fillna(0).div(totals.where(totals > 0), axis=0)  # without any weight, there are no shares
-    parts = s.largest_parts(shares, MAX_AREAS, [c.color(each) for each in HUES * len(PATTERNS)], c.color(2))
+    parts = s.largest_parts(shares, MAX_AREAS, [c.color(each) for each in s.HUES * len(PATTERNS)], c.color(2))
     s.areas(ax, chart.edges(), [_with_pattern(number, part) for number, part in enumerate(parts)])
     chart.draw_time_axis()
     c.percent_axis(ax.yaxis, "Share")
@@ -82,7 +85,7 @@ def _with_pattern(number: int, part: s.Part) -> s.Part:
     Paler colors would be too faint on white paper, or on dark paper.
     """
     text, values, style = part
-    pattern = "" if r.is_other(text) else PATTERNS[number // len(HUES)]
+    pattern = "" if r.is_other(text) else PATTERNS[number // len(s.HUES)]
     return text, values, {**style, **s.HATCHED, "hatch": pattern}
 
 
@@ -108,8 +111,8 @@ def activity_rewards(chart: Chart) -> None:
     amounts = r.numbers(visible["amount"])
     allowances = r.numbers(visible["allowance"]) if "allowance" in visible else amounts
     heights = {"paid": np.where(is_below, 0, amounts), "unpaid": np.where(is_below, allowances, 0)}
-    bins, edges, width = s.round_bins(visible.assign(**heights), [*heights, "weight"])
-    suffix = f", per {width} rounds" if width > 1 else ", per round"
+    values = pd.DataFrame({**heights, "weight": r.numbers(visible["weight"])}).set_axis(r.numbers(visible["round_number"]))
+    bins, edges = chart.bin_rounds(values), chart.round_edges()
     ax = chart.ax
     if np.isnan(amounts).all():
         chart.notes.append(WITHOUT_AMOUNTS)
@@ -129,7 +132,7 @@ def activity_rewards(chart: Chart) -> None:
     ax.set_ylim(0, largest * 1.2 or 1)
     c.weight_axis(ax.yaxis, largest)
     chart.draw_round_axis(edges, ax)
-    return chart.show_titles(title=title, suffix=suffix)
+    return chart.show_titles(title=title, suffix=f", per {chart.round_length}")
 
 
 def _largest_party(chart: Chart) -> tuple[pd.DataFrame, str]:
@@ -146,6 +149,8 @@ def _largest_party(chart: Chart) -> tuple[pd.DataFrame, str]:
 def activity_concentration(chart: Chart) -> None:
     """Draw how much of the activity the largest parties have.
 
+    Of more than 100 rounds, the medians of groups are shown, which the title says.
+
     A line per share and coefficient [%] over time, or a bar for each of them.
 
     Examples
@@ -160,7 +165,8 @@ def activity_concentration(chart: Chart) -> None:
     names = {"gini": "Gini coefficient", "hhi": "HHI", **{name: _top_label(name) for name in tops}}
     values = pd.DataFrame({text: chart.numbers(name) for name, text in names.items()})
     if chart.is_over_time:
-        s.lines(chart, values.set_index(chart.positions()))
+        table = values.set_index(chart.positions())
+        s.lines(chart, chart.bin_rounds(table, "median") if chart.has_rounds else table)
         ax.set_ylim(0, 1.02)
         c.percent_axis(ax.yaxis, quantity)
         ax.set_yticks(np.arange(0, 1.1, 0.2))
@@ -169,7 +175,8 @@ def activity_concentration(chart: Chart) -> None:
         ax.set_xlim(0, 1.22)
         c.percent_axis(ax.xaxis, quantity)
     among = f"Among {'at most ' if chart.is_over_time else ''}{pluralize(frame['parties'].max(), 'party')} with activity"
-    return chart.show_titles(among)
+    suffix = f", median of {chart.round_length}" if chart.rounds_per_bin > 1 else None
+    return chart.show_titles(among, suffix=suffix)
 
 
 def _top_label(name: str) -> str:

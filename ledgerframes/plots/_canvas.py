@@ -18,6 +18,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.plots._fonts import families
 from ledgerframes.plots._labels import point_label
 from ledgerframes.plots._pyplot import pyplot
+from ledgerframes.texts.short_names import display_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +115,7 @@ def set_titles(ax: Axes, title: str, *notes: str, label_height: float = 0, label
 
 def text_width(text: str) -> float:
     """Return about the width of the longest line of a label, in printer's points."""
-    return max(map(len, text.split("\n"))) * NOTE_SIZE * LETTER_WIDTH
+    return max(map(display_width, text.split("\n"))) * NOTE_SIZE * LETTER_WIDTH
 
 
 def width(ax: Axes) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -18,6 +19,8 @@ from ledgerframes.errors import UsageError
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots.checks import check_result, has_gaps
+from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.short_names import number_repeated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 OVER_AREAS = 1.5  # of bars and stacks, which would otherwise hide what is below, and under lines
 ERA_LABEL_WIDTH = 0.013  # of the axes, for a letter on a narrow page
 MAX_MARKERS = 60
+MAX_BINS = 100  # of rounds in one picture
 LABEL_HEIGHT = 10  # printer's points, of names above the axes
 
 
@@ -43,6 +47,7 @@ class Chart:
     notes: list[str] = field(default_factory=list)  # for the line below the title
     label_height: int = 0  # of the names of eras above the axes, in printer's points
     label_width: float = 0  # of the names of rows
+    rounds_per_bin: int = 1
     is_panel: bool = False  # whether the axes are one of several panels, too narrow for the names of eras
 
     @property
@@ -102,7 +107,7 @@ class Chart:
         if self.has_rounds:
             table = table.reindex(np.arange(table.index.min(), table.index.max() + 1))
         texts = dict(zip(codes[::-1], labels[::-1], strict=True))
-        return table.set_axis(r.number_repeated([texts[code] for code in table.columns]), axis="columns")
+        return table.set_axis(number_repeated([texts[code] for code in table.columns]), axis="columns")
 
     # -- periods and rounds ---------------------------------------------------------------------------------------------
 
@@ -110,13 +115,38 @@ class Chart:
         """Return the edges of periods or rounds, or of rows without either, for areas."""
         edges: npt.NDArray[Any] = np.arange(len(self.frame) + 1) - 0.5
         if self.has_rounds:
-            rounds = self.numbers("round_number")
-            edges = np.arange(rounds.min() - 0.5, rounds.max() + 1)
+            edges = self.round_edges()
         elif self.has_periods:
             if has_gaps(self.frame):
                 raise UsageError(f"Pass all periods of the result of lf.{self.figure.name}, whose areas would fill the gaps.")
             edges = np.unique(c.time_numbers(pd.concat([self.frame["period_start"], self.frame["period_end"]])))
         return edges
+
+    def round_edges(self) -> r.Numbers:
+        """Return the edges of rounds, or of bins of rounds that are added up."""
+        rounds = self.numbers("round_number")
+        first, after = np.nanmin(rounds), np.nanmax(rounds) + 1
+        return np.append(np.arange(first, after, self.rounds_per_bin), after) - 0.5
+
+    def bin_rounds(self, table: pd.DataFrame, summary: str = "sum") -> pd.DataFrame:
+        """Return values by round, with a row for each bin of rounds if there are many.
+
+        A bin has the sum of its rounds, or another summary, and is NaN without a known value. From then on, the axis and the
+        titles are those of the bins.
+        """
+        first, *_, last = self.round_edges()
+        self.rounds_per_bin = math.ceil((last - first) / MAX_BINS)
+        in_last = int(last - first) % self.rounds_per_bin
+        self.notes.append(f"The last point has only {pluralize(in_last, 'round')}" if in_last else "")
+        edges = self.round_edges()
+        bins = table.groupby(np.searchsorted(edges, table.index, side="right") - 1)
+        values = bins.sum(min_count=1) if summary == "sum" else bins.agg(summary)
+        return values.reindex(range(len(edges) - 1)).set_axis((edges[1:] + edges[:-1]) / 2)
+
+    @property
+    def round_length(self) -> str:
+        """The number of rounds of a bin, for a title."""
+        return "round" if self.rounds_per_bin == 1 else f"{self.rounds_per_bin} rounds"
 
     def positions(self, rows: pd.DataFrame | None = None) -> r.Numbers:
         """Return the middle of each row's period, or its round, for points and lines."""
@@ -197,7 +227,7 @@ class Chart:
     @property
     def suffix(self) -> str:
         """The grouping and the period for the end of a title."""
-        period = "round" if self.has_rounds else r.period_length(self.frame) if self.has_periods else ""
+        period = self.round_length if self.has_rounds else r.period_length(self.frame) if self.has_periods else ""
         return self._group_text + (f", per {period}" if period else "")
 
     @property
@@ -222,7 +252,7 @@ class Chart:
 
     def show_rows(self, labels: Sequence[str], height: float = 0.3) -> None:
         """Show one label per row, the first at the top, each row with the same height in inches."""
-        labels = r.number_repeated(labels)
+        labels = number_repeated(labels)
         line_count = max((label.count("\n") + 1 for label in labels), default=1)
         self.set_height(1.6 + (height + 0.12 * (line_count - 1)) * max(len(labels), 1))
         self.label_width = max(map(c.text_width, labels), default=0) if self.is_new else 0  # the layout narrows new axes

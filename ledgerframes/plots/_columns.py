@@ -18,8 +18,6 @@ from ledgerframes.plots._chart import Chart, draws
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
-MAX_NAME = 20
-
 
 def draw_column(chart: Chart) -> None:
     """Draw the column that the figure declares."""
@@ -40,9 +38,7 @@ def row_names(chart: Chart) -> list[str]:
     texts = [column.name for column in chart.figure.columns if column.dtype in ("str", "category")]
     if chart.figure.by or not texts:
         return chart.labels()
-    return [
-        ", ".join(r.label(text, MAX_NAME) for text in row) for row in zip(*(chart.frame[name] for name in texts[:2]), strict=True)
-    ]
+    return [",\n".join(map(r.label, row)) for row in zip(*(chart.frame[name] for name in texts[:2]), strict=True)]
 
 
 def show_axis(axis: Axis, chart: Chart, largest: float) -> None:

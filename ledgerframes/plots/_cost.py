@@ -51,8 +51,8 @@ def cost_spend(chart: Chart) -> None:
         return chart.show_titles(r.coverage_note(frame))
     if chart.by:
         table = chart.group_table(costs, costs)
-        colors = [c.color(each) for each in range(s.MAX_LINES)]
-        largest = s.areas(ax, chart.edges(), s.largest_parts(table, s.MAX_LINES - 1, colors, colors[-1])).max()
+        colors = [c.color(each) for each in s.HUES]
+        largest = s.areas(ax, chart.edges(), s.largest_parts(table, len(s.HUES), colors, c.color(2))).max()
     else:
         largest = _stack_outcomes(chart, costs)
     partly = frame[frame["coverage"] < 1].drop_duplicates("period_start")

@@ -192,7 +192,9 @@ def cost_runway(chart: Chart) -> None:
     times = c.time_numbers(frame["hour"])
     has_band = not np.isnan(low).all()
     if has_band:
-        ax.fill_between(times, *np.maximum([low, high], 0), label="4 of 5 cases", **c.band(c.color(0)))
+        is_left = np.append(True, high[:-1] > 0)  # up to the first hour of no balance, where the band ends
+        ends = np.maximum([low, high], 0)
+        ax.fill_between(times, ends[0], ends[1], where=is_left, label="4 of 5 cases", **c.band(c.color(0)))
     s.line(ax, times, np.where(middle < 0, np.nan, middle), color=c.color(0), label="mean burn")
     largest = float(np.nanmax([*high, *middle, 0])) or 1.0
     ax.set_ylim(0, largest * 1.35)

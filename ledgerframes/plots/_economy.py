@@ -43,13 +43,14 @@ def economy_flows(chart: Chart) -> None:
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot(lf.economy.flows(frames))
     """
-    ax, frame, suffix = chart.ax, chart.frame, None
+    ax, frame = chart.ax, chart.frame
     if frame.empty or (chart.has_rounds and frame["round_number"].isna().all()):
         return chart.show_message("No coin was minted or burned in this window.")
     names = [*MINTED, "burned_traffic", *OTHER_BURN, "net"]
     if chart.has_rounds:
-        values, edges, width = s.round_bins(frame, names)
-        suffix = f", per {width} rounds" if width > 1 else None
+        known = frame["round_number"].notna()
+        table = pd.DataFrame({name: chart.numbers(name) for name in names}).set_axis(chart.positions())
+        values, edges = chart.bin_rounds(table[known.to_numpy()]), chart.edges()
         chart.draw_round_axis(edges)
     else:
         values, edges = pd.DataFrame({name: chart.numbers(name) for name in names}), chart.edges()
@@ -68,7 +69,7 @@ def economy_flows(chart: Chart) -> None:
     ax.set_ylim(-burned.max() * 1.15, minted.max() * 1.1 or burned.max() * 0.6 or 1)
     label_ends(ax)
     c.amount_axis(ax.yaxis, "Minted and burned")
-    return chart.show_titles(_unexplained_note(frame), _known_note(frame), suffix=suffix)
+    return chart.show_titles(_unexplained_note(frame), _known_note(frame))
 
 
 def _known_note(frame: pd.DataFrame) -> str:

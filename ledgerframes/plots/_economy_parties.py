@@ -125,7 +125,8 @@ def _parts_of(sums: pd.DataFrame, providers: list[object], name: str) -> list[r.
 def economy_purchases(chart: Chart) -> None:
     """Draw who bought how much traffic for whom, or the traffic bought over time.
 
-    A bar of the bytes bought for each buyer and member, the 15 with the most. With ``every=``, a bar per period.
+    A bar of the bytes bought for each buyer and member, the 15 with the most. A buyer alone bought for itself. With
+    ``every=``, a bar per period.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def economy_purchases(chart: Chart) -> None:
     pairs = pd.DataFrame({"buyer": frame["buyer"], "member": frame["member_id"], "bytes": bought})
     sums = pairs.groupby(["buyer", "member"], dropna=False, observed=True)["bytes"].sum(min_count=1)
     sums = sums.sort_values(ascending=False, kind="stable")
-    labels = [f"{_member(buyer)} for {_member(member)}" for buyer, member in sums.index]
+    labels = [_buyer_and_member(*names) for names in sums.index]
     values = sums.to_numpy("float64")
     shares = values / np.nansum(values) if not is_unknown.any() else np.full(len(values), np.nan)
     c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, values, c.size, shares), "Traffic bought")
@@ -162,8 +163,12 @@ def economy_purchases(chart: Chart) -> None:
     return chart.show_titles(prices, title=title, suffix="")
 
 
-def _member(name: object) -> str:
-    return r.label(name.removeprefix("PAR::"), 26) if isinstance(name, str) and name else "several or unknown"
+def _buyer_and_member(buyer: object, member: object) -> str:
+    """Return who bought traffic, and in a new line for whom if that is somebody else."""
+    names = [each.removeprefix("PAR::") if isinstance(each, str) else "" for each in (buyer, member)]
+    if names[0] and names[0] == names[1]:
+        return r.label(names[0])
+    return "\nfor ".join(r.label(name) if name else "several or unknown" for name in names)
 
 
 @draws("economy.names", "Names not archived")

@@ -7,7 +7,6 @@ read it as mathematics.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -19,7 +18,7 @@ import pandas as pd
 from ledgerframes.plots._fonts import visible_letters
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import WEEKDAYS, pluralize
-from ledgerframes.texts.short_names import break_before_fingerprints, shorten_name, without_middle
+from ledgerframes.texts.short_names import break_before_fingerprints, display_width, shorten_name, without_middle
 
 MAX_LABEL = 38
 MAX_BARS = 15
@@ -82,30 +81,16 @@ def shorten(labels: Sequence[str], max_length: int) -> list[str]:
     ['alder-validator-1::\n1220d8…bf95', 'Halcyon::\n12208c…9afb']
     """
     texts = [label.replace(r"\$", "$") for label in labels]
-    if any(len(text) > max_length for text in texts):
+    if any(display_width(text) > max_length for text in texts):
         texts = [break_before_fingerprints(text) for text in texts]
     return ["\n".join(without_middle(line, max_length) for line in text.split("\n")).replace("$", r"\$") for text in texts]
 
 
-def number_repeated(labels: Sequence[str]) -> list[str]:
-    """Return labels of groups, the second of two that look the same with #2.
-
-    >>> number_repeated(["pay", "vote", "pay"])
-    ['pay', 'vote', 'pay #2']
-    """
-    counts: Counter[str] = Counter()
-    numbered = []
-    for text in labels:
-        counts[text] += 1
-        numbered.append(text if counts[text] == 1 else f"{text} #{counts[text]}")
-    return numbered
-
-
 def join_parties(texts: object) -> str:
-    """Return the first two of a list of parties, and the number of others."""
+    """Return two lines with the first two of a list of parties, and the number of others."""
     names = texts.split(", ") if isinstance(texts, str) else []
     more = f" + {len(names) - 2}" if len(names) > 2 else ""
-    return ", ".join(label(name, 30) for name in names[:2]) + more
+    return ",\n".join(map(label, names[:2])) + more
 
 
 WITHOUT_TEMPLATE = {"reassignment": "reassignment", "transaction": "transaction without a tree"}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.container import BarContainer
 
 MAX_LINES = 5
-MAX_BINS = 100
+HUES = (0, 1, 3, 4)  # the colors of the style without its gray, which is for all other groups
 MAX_GAP = 0.06  # between cells, of a cell
 MAX_GAP_OF_ALL = 0.003  # a wider one could be read as a time without data
 SHARES_ERROR = 1e-9  # of shares that add up to 1
@@ -184,21 +184,6 @@ def largest_parts(table: pd.DataFrame, most: int, colors: Sequence[Any], rest: A
         others = table.iloc[:, visible:].sum(axis=1, min_count=1).to_numpy()
         parts.append((f"{r.OTHER} ({len(values) - visible:,})", others, {"color": rest}))
     return parts
-
-
-def round_bins(frame: pd.DataFrame, columns: Iterable[str]) -> tuple[pd.DataFrame, Values, int]:
-    """Return sums over bins of rounds, the edges of the bins, and the rounds of a bin.
-
-    Rounds are added up if there are too many to be drawn one by one. A bin without a known amount is NaN.
-    """
-    known = frame[frame["round_number"].notna()]
-    rounds = known["round_number"].to_numpy("int64")
-    first, count = int(rounds.min()), int(rounds.max() - rounds.min()) + 1
-    width = -(-count // MAX_BINS)
-    bin_count = -(-count // width)
-    values = pd.DataFrame({name: r.numbers(known[name]) for name in columns})
-    sums = values.groupby((rounds - first) // width).sum(min_count=1).reindex(range(bin_count))
-    return sums, first - 0.5 + width * np.arange(bin_count + 1), width
 
 
 # -- changes -----------------------------------------------------------------------------------------------------------

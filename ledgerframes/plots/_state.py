@@ -55,8 +55,8 @@ def _name_rounds(numbers: pd.Series) -> str:
 def state_featured(chart: Chart) -> None:
     """Draw from when to when parties have a featured right.
 
-    Record time [UTC], one row for each of the 25 parties whose first right is latest, with the factor before its name, or the
-    lowest and the highest one where it changes.
+    Record time [UTC], one row for each of the 25 parties whose first right is latest, active ones first, with the factor
+    before its name, or the lowest and the highest one where it changes.
 
     Examples
     --------
@@ -81,8 +81,8 @@ def _factor(low: float, high: float) -> str:
 def state_super_validators(chart: Chart) -> None:
     """Draw from when to when super validators belong to the network.
 
-    Record time [UTC], one row for each of the 25 super validators that joined last, with the latest reward weight before
-    its name.
+    Record time [UTC], one row for each of the 25 super validators that joined last, active ones first, with the latest reward
+    weight before its name.
 
     Examples
     --------
@@ -100,11 +100,14 @@ def state_super_validators(chart: Chart) -> None:
 
 
 def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], noun: str) -> None:
-    """Draw the lifetimes of each party's contracts in a row, the first party at the top."""
+    """Draw the lifetimes of each party's contracts in a row, active parties at the top."""
     frame = chart.frame
     codes, parties = pd.factorize(frame["party"], use_na_sentinel=False)
-    rows = codes - max(len(parties) - r.MAX_ROWS, 0)
-    is_shown = rows >= 0
+    active = set(codes[frame["until"].isna()])
+    visible = sorted(set(codes), key=lambda code: (code in active, code))[-r.MAX_ROWS :]
+    visible = sorted(visible, key=lambda code: (code not in active, code))
+    is_shown = np.isin(codes, visible)
+    rows = pd.Series(codes).map({code: row for row, code in enumerate(visible)}).to_numpy()
     texts = dict(zip(codes, (f"{value}  {name}".strip() for name, value in zip(names, values, strict=True)), strict=True))
     starts = c.time_numbers(frame["from"])
     is_active = frame["until"].isna()
@@ -113,11 +116,9 @@ def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], noun: str
     ends = np.where(is_active, end, c.time_numbers(frame["until"].fillna(frame["from"])))
     ends = np.maximum(ends, starts + MIN_SHARE * (end - starts.min()))
     outcomes = np.where(is_active, "active", "ended")[is_shown].tolist()
-    labels = [text for code, text in sorted(texts.items())][-r.MAX_ROWS :]
-    s.cells(chart, labels, (starts[is_shown], ends[is_shown]), rows[is_shown], outcomes, LIFETIMES)
+    s.cells(chart, [texts[code] for code in visible], (starts[is_shown], ends[is_shown]), rows[is_shown], outcomes, LIFETIMES)
     chart.show_times(starts.min(), end)
-    count = len(set(codes[is_active]))
-    omitted = f"The latest {r.MAX_ROWS} of {len(parties):,} {noun}" if len(parties) > r.MAX_ROWS else ""
+    omitted = f"The latest {r.MAX_ROWS} of {len(parties):,} {noun}, active ones first" if len(parties) > r.MAX_ROWS else ""
     known_until = frame["known_until"].max()
     when = "at the end of the history" if pd.isna(known_until) else f"on {known_until:%Y-%m-%d %H:%M}, where these frames end"
-    return chart.show_titles(f"{count:,} active {when}", omitted)
+    return chart.show_titles(f"{len(active):,} active {when}", omitted)

@@ -9,6 +9,7 @@ from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.short_names import number_repeated
 from ledgerframes.values import decimals
 
 MOVED, WAITS, ENDED, UNKNOWN = "moved", "reserved or waits", "ended without a transfer", "outcome unknown"
@@ -44,7 +45,7 @@ def economy_transfers(chart: Chart) -> None:
     order = groups.value_counts(sort=False).sort_values(ascending=False, kind="stable").index
     outcome = pd.Series([_outcome(*pair) for pair in zip(frame["choice"], frame["output"], strict=True)], frame.index)
     parts = [groups == number for number in order[: r.MAX_BARS]]
-    names = r.number_repeated([_name(frame[part].iloc[0]) for part in parts])
+    names = number_repeated([_name(frame[part].iloc[0]) for part in parts])
     labels = [f"{_moved(frame[part & (outcome == MOVED)])}  {name}".strip() for part, name in zip(parts, names, strict=True)]
     counts = {name: np.array([(outcome[part] == name).sum() for part in parts], "float64") for name in STYLES}
     s.count_bars(chart, labels, counts, STYLES, "Exercises")
@@ -73,7 +74,7 @@ def _name(row: pd.Series) -> str:
     if not isinstance(instrument, str):
         return "unknown instrument"
     name = r.label(instrument, MAX_INSTRUMENT)
-    return f"{name} of {r.label(admin)}" if isinstance(admin, str) else name
+    return f"{name}\nof {r.label(admin)}" if isinstance(admin, str) else name
 
 
 def _moved(rows: pd.DataFrame) -> str:

@@ -1,4 +1,7 @@
-"""Names at the ends of lines and areas, instead of a legend."""
+"""Names at the ends of lines and areas, instead of a legend.
+
+A name stands to the right of the axes. That of a series that ends early stands within them, next to this end.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,19 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
+from ledgerframes.texts.short_names import display_width, number_repeated
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.backend_bases import RendererBase
+    from matplotlib.lines import Line2D
     from matplotlib.text import Text
-    from matplotlib.transforms import Bbox
+    from matplotlib.transforms import Bbox, Transform
 
 # A color of the style for texts, where it is dark enough on white. Pages have lighter ones for dark paper.
 TEXT_COLORS = {"#4f86b0": "#46769b", "#c08319": "#976714", "#8b9099": "#6c717b", "#8a3f6a": "#843c65", "#3b8576": "#377c6e"}
@@ -27,28 +33,35 @@ LINE_HEIGHT = 1.3 * c.NOTE_SIZE  # printer's points
 ROW_HEIGHT = 0.35  # half of a bar, in rows
 CONNECTION = 9  # printer's points between the axes and a name, for a line from the end of the series
 GAP = 2  # printer's points between a line and its name
+EARLY_SHARE = 0.1  # of the width of axes, between their end and that of a series that ends early
+CONNECTOR: Any = {"linewidth": 1.2, "linestyle": "-"}
+LEADER: Any = {"linewidth": 0.8, "linestyle": ":"}  # from the end of a series that ends early to a name at the edge of the axes
 SERIES_NAME = "_name"  # label of a text that names a part of the first bar
+Values = npt.NDArray[np.float64]
 
 
 class End(NamedTuple):
     """The end of a line or an area, with its color."""
 
     name: str
+    position: float  # on the horizontal axis
     height: float
     mean_height: float  # of the whole series, which decides between two that end at one height
     color: Any
+    transform: Transform
 
 
 def label_ends(ax: Axes, series: Sequence[Artist] = ()) -> None:
-    """Write the name of each line and area at its end, to the right of the axes.
+    """Write the name of each line and area at its end.
 
-    With `series`, only some of them have names.
+    It is to the right of the axes, or within them at the end of a line or band that ends early. With `series`, only some of
+    them have names.
     """
     ends = [_end(each, str(each.get_label())) for each in series or ax.get_legend_handles_labels()[0]]
     if not ends:
         return
     if ax.figure.get_layout_engine() is None:
-        _make_narrower(ax, max(len(end.name) for end in ends))
+        _make_narrower(ax, max(display_width(end.name) for end in ends))
     ax.add_artist(_end_labels()(ax, sorted(ends, key=lambda end: (end.height, end.mean_height))))
 
 
@@ -88,32 +101,53 @@ def text_color(ax: Axes, color: Any) -> str:
 def _end(artist: Any, name: str) -> End:
     """Return the end of a line, of steps or of an area between two lines.
 
-    A series without a known value is named as unknown, at 0.
+    A series without a known value is named as unknown, at 0. A part of a stack is as long as the stack, where it ends early
+    with the height 0.
+    """
+    positions, heights, missing, color = _points(artist)
+    color = color[:3] if isinstance(color, tuple | np.ndarray) else color
+    known, transform = heights[np.isfinite(heights)], artist.axes.transData
+    if not len(known):
+        return End(f"{name}, unknown", 1.0, 0.0, 0.0, color, artist.axes.get_yaxis_transform())
+    heights = np.where(np.isfinite(heights), heights, missing)
+    last = np.flatnonzero(np.isfinite(heights))[-1]
+    if artist in artist.axes.lines:
+        transform = artist.get_transform()  # that of a line across the axes counts from their left end
+    return End(name, float(positions[last]), float(heights[last]), float(known.mean()), color, transform)
+
+
+def _points(artist: Any) -> tuple[Values, Values, Values | float, Any]:
+    """Return the positions, heights and color of lines, steps or an area.
+
+    Before the color come the heights where a value is missing.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import StepPatch
 
     if isinstance(artist, Line2D):
-        heights, color = np.asarray(artist.get_ydata(), dtype=np.float64), artist.get_color()
-    elif isinstance(artist, StepPatch):
-        values, _, baseline = artist.get_data()
-        heights = values if baseline is None else (values + baseline) / 2
+        positions, heights = (np.asarray(values, dtype=np.float64) for values in artist.get_data())
+        return positions, heights, np.nan, artist.get_color()
+    if isinstance(artist, StepPatch):
+        values, edges, base = artist.get_data()
         color = artist.get_facecolor() if artist.get_fill() else artist.get_edgecolor()
-    else:
-        points = np.concatenate([np.empty((0, 2)), *(path.vertices for path in artist.get_paths())])
-        rows = np.unique(points[:, 0], return_inverse=True)[1]
-        heights = np.bincount(rows, points[:, 1]) / np.bincount(rows)
-        color = artist.get_edgecolor()[0]
-    known = heights[np.isfinite(heights)]
-    color = color[:3] if isinstance(color, tuple | np.ndarray) else color
-    if not len(known):
-        return End(f"{name}, unknown", 0.0, 0.0, color)
-    return End(name, float(known[-1]), float(known.mean()), color)
+        is_part = base is not None and np.ndim(base) > 0
+        return edges[1:], values if base is None else (values + base) / 2, base if is_part else np.nan, color
+    points = np.concatenate([np.empty((0, 2)), *(path.vertices for path in artist.get_paths())])
+    positions, rows = np.unique(points[:, 0], return_inverse=True)
+    return positions, np.bincount(rows, points[:, 1]) / np.bincount(rows), np.nan, artist.get_edgecolor()[0]
+
+
+class Label(NamedTuple):
+    """The name of a series, and the line that leads to it from the end of the series."""
+
+    end: End
+    text: Text
+    line: Line2D
 
 
 @cache
 def _end_labels() -> Callable[[Axes, Sequence[End]], Artist]:
-    """Return the class of the names to the right of axes, which needs matplotlib.
+    """Return the class of the names of series, which needs matplotlib.
 
     Names keep their distance at any size of the axes, which have their size only when they are drawn. They are no texts of
     the axes, because these are notes or stand at values.
@@ -127,9 +161,11 @@ def _end_labels() -> Callable[[Axes, Sequence[End]], Artist]:
         def __init__(self, ax: Axes, ends: Sequence[End]) -> None:
             super().__init__()
             self.set_clip_on(False)
+            style: dict[str, Any] = {"fontsize": c.NOTE_SIZE, "va": "center"}
             self.ends = ends
-            self.texts = [Text(color=text_color(ax, end.color), fontsize=c.NOTE_SIZE, va="center") for end in ends]
-            self.lines = [Line2D([], [], color=end.color, linewidth=1.2) for end in ends]
+            self.texts = [Text(color=text_color(ax, end.color), **style) for end in ends]
+            self.lines = [Line2D([], [], color=end.color) for end in ends]
+            self.labels = [*map(Label, self.ends, self.texts, self.lines)]
             for child in self.get_children():
                 child.axes = ax
                 child.set_figure(ax.figure)
@@ -138,40 +174,93 @@ def _end_labels() -> Callable[[Axes, Sequence[End]], Artist]:
             return [*self.lines, *self.texts]
 
         def draw(self, renderer: RendererBase) -> None:
-            self._move_names(renderer)
+            _move_names(cast("Axes", self.axes), self.labels, renderer)
             for child in self.get_children():
                 child.draw(renderer)
             self.stale = False
 
         def get_window_extent(self, renderer: RendererBase | None = None) -> Bbox:
-            self._move_names(cast("RendererBase", renderer))  # which all callers pass
+            _move_names(cast("Axes", self.axes), self.labels, cast("RendererBase", renderer))  # which all callers pass
             return Bbox.union([text.get_window_extent(renderer) for text in self.texts])
 
         def get_tightbbox(self, renderer: RendererBase | None = None) -> Bbox:
             return self.get_window_extent(renderer)
 
-        def _move_names(self, renderer: RendererBase) -> None:
-            ax, point = cast("Axes", self.axes), cast("float", renderer.points_to_pixels(1))
-            _set_names(self.texts, self.ends, ax.figure.bbox.width / point)
-            heights = np.array([ax.transData.transform((0, end.height))[1] for end in self.ends], dtype=np.float64)
-            heights = np.clip(heights, ax.bbox.y0, ax.bbox.y1)
-            sizes = [(text.get_text().count("\n") + 1) * LINE_HEIGHT * point for text in self.texts]
-            centers = spread(heights.tolist(), sizes, ax.bbox.y0, ax.bbox.y1)
-            for text, line, height, center in zip(self.texts, self.lines, heights, centers, strict=True):
-                line.set_data([ax.bbox.x1, ax.bbox.x1 + CONNECTION * point], [height, center])
-                text.set_position((ax.bbox.x1 + (CONNECTION + GAP) * point, center))
-
     return EndLabels
 
 
-def _set_names(texts: Sequence[Text], ends: Sequence[End], width: float) -> None:
+# -- places -------------------------------------------------------------------------------------------------------------
+
+
+def _move_names(ax: Axes, labels: Sequence[Label], renderer: RendererBase) -> None:
+    """Move all names to where they have room.
+
+    Those of series that end early stand next to these ends, and all others at the edge of the axes.
+    """
+    _set_names(labels, ax.figure.bbox.width / cast("float", renderer.points_to_pixels(1)))
+    limit = ax.bbox.x1 - EARLY_SHARE * ax.bbox.width
+    named_at_ends: set[str] = set()
+    boxes: list[Bbox] = []
+    for position in sorted({x for label in labels if (x := _point(ax, label)[0]) < limit}):
+        group = [label for label in labels if _point(ax, label)[0] == position]
+        if group_boxes := _move_to_ends(ax, group, position, boxes, renderer):
+            boxes += group_boxes
+            named_at_ends.update(label.end.name for label in group)
+    _move_to(ax, [label for label in labels if label.end.name not in named_at_ends], ax.bbox.x1, renderer)
+
+
+def _point(ax: Axes, label: Label) -> tuple[float, float]:
+    """Return the end of a series in pixels, within the axes."""
+    x, y = label.end.transform.transform((label.end.position, label.end.height))
+    return float(np.clip(x, ax.bbox.x0, ax.bbox.x1)), float(np.clip(y, ax.bbox.y0, ax.bbox.y1))
+
+
+def _move_to_ends(
+    ax: Axes, labels: Sequence[Label], position: float, boxes: Sequence[Bbox], renderer: RendererBase
+) -> Sequence[Bbox]:
+    """Move names next to the ends of their series, and return their boxes.
+
+    Nothing is returned if they have no room between the other names and lines, at these heights, a line above or below.
+    """
+    for shift in (0, 1, -1):
+        _move_to(ax, labels, position, renderer, shift)
+        own = [label.text.get_window_extent(renderer) for label in labels]
+        if all(box.x1 < ax.bbox.x1 and not _is_taken(ax, box, boxes) for box in own):
+            return own
+    return ()
+
+
+def _is_taken(ax: Axes, box: Bbox, boxes: Sequence[Bbox]) -> bool:
+    """Return whether another name, or a line, is where a name is to stand."""
+    paths = (line.get_transform().transform_path(line.get_path()) for line in ax.lines)
+    return any(map(box.overlaps, boxes)) or any(path.intersects_bbox(box, filled=False) for path in paths)
+
+
+def _move_to(ax: Axes, labels: Sequence[Label], position: float, renderer: RendererBase, shift: int = 0) -> None:
+    """Move names to the right of a position.
+
+    They stand as near to the heights of their ends as they can, or with a shift so many lines higher.
+    """
+    point = cast("float", renderer.points_to_pixels(1))
+    points, line_height = [_point(ax, label) for label in labels], LINE_HEIGHT * point
+    sizes = [(label.text.get_text().count("\n") + 1) * line_height for label in labels]
+    centers = spread([height + shift * line_height for _, height in points], sizes, ax.bbox.y0, ax.bbox.y1)
+    for label, (x, height), center in zip(labels, points, centers, strict=True):
+        is_far = x < position - EARLY_SHARE * ax.bbox.width
+        start, end = x if is_far else position, position + CONNECTION * point
+        label.line.set_data([start, position, end], [height, height, center])
+        label.line.set(**(LEADER if is_far else CONNECTOR))
+        label.text.set_position((end + GAP * point, center))
+
+
+def _set_names(labels: Sequence[Label], width: float) -> None:
     """Break or shorten names that are too long for a figure of this width in printer's points."""
     letters = int(width * MAX_SHARE / c.NOTE_SIZE / c.LETTER_WIDTH)
-    names = [fill(end.name, letters, break_long_words=False, break_on_hyphens=False) for end in ends]
-    if any(len(line) > letters for name in names for line in name.split("\n")):
-        names = r.number_repeated(r.shorten([end.name for end in ends], letters))
-    for text, name in zip(texts, names, strict=True):
-        text.set_text(name)
+    names = [fill(label.end.name, letters, break_long_words=False, break_on_hyphens=False) for label in labels]
+    if any(display_width(line) > letters for name in names for line in name.split("\n")):
+        names = number_repeated(r.shorten([label.end.name for label in labels], letters))
+    for label, name in zip(labels, names, strict=True):
+        label.text.set_text(name)
 
 
 def spread(centers: Sequence[float], sizes: Sequence[float], low: float, high: float) -> list[float]:

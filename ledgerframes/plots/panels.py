@@ -17,7 +17,7 @@ from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._chart import MAX_MARKERS, Chart
 from ledgerframes.plots._shapes import line
-from ledgerframes.texts.short_names import break_before_fingerprints
+from ledgerframes.texts.short_names import break_before_fingerprints, number_repeated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def panels(
     columns = column_count(len(of_columns), width)
     letters = int((width - GAP * columns) / columns / c.NOTE_SIZE / c.LETTER_WIDTH)
     names = r.shorten([break_before_fingerprints(name) for name in of_columns], letters)
-    for panel, name in zip(of_columns.values(), r.number_repeated(names), strict=True):
+    for panel, name in zip(of_columns.values(), number_repeated(names), strict=True):
         panel.set_title(name, loc="left", fontsize=c.NOTE_SIZE, pad=4)
     arrange(chart.ax, columns)
     chart.set_height(height(chart.ax, columns))

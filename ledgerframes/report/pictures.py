@@ -26,7 +26,7 @@ from ledgerframes.report.alt_texts import bar_containers, describe_drawn
 from ledgerframes.report.marks import find_marks, locate_marks
 from ledgerframes.report.page import MARKS, NARROW_SVG, SVG, figure_caption
 from ledgerframes.texts.control_characters import escape_html as escape
-from ledgerframes.texts.short_names import break_before_fingerprints, without_middle
+from ledgerframes.texts.short_names import break_before_fingerprints, display_width, number_repeated, without_middle
 
 NO_METADATA = ("Creator", "Date", "Format", "Type")  # all that matplotlib would write
 SVG_DPI = 72
@@ -39,6 +39,7 @@ MIN_NARROW_HEIGHT = 3.0
 NARROW_COLUMNS = 2  # of panels
 LETTER, PADDING = 4.5, 8.0  # printer's points for a character, and around the texts at the ends of bars
 LEGEND_ROW_HEIGHT = 0.2
+LINE_HEIGHT, AROUND_ROWS = 0.16, 1.0  # inches of a line of the label of a row, and above and below all rows
 MAX_LABEL = 22
 MAX_SHARE = 0.85  # of the axis, for a text
 DATE_HEIGHT = 11.0  # printer's points of the date to the right below an axis of times
@@ -46,6 +47,8 @@ MAX_CENTERED_LABEL = 30  # characters of the label of an axis that starts in the
 # Characters that stay at the end of a shortened line, the first that keep all labels distinct: a kind of request ends with its
 # choice.
 KIND_ENDS = (14, 16, 12, 10)
+# The last letter of a name from right to left, after which a browser would write the fingerprint or a count on its left, too.
+RIGHT_TO_LEFT = re.compile(r"([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])(?=::| +[\d(])")
 COUNT = re.compile(r" \([^()]+\)$")  # at the end of a label, never shortened
 
 # Colors of the style that are text, lines or paper, each with its name in the SVG and its color on a dark page.
@@ -214,6 +217,7 @@ def _to_svg_element(figure: Figure) -> str:
     with rc_context(SVG_SETTINGS), laid_out(figure):
         figure.savefig(file, format="svg", metadata=dict.fromkeys(NO_METADATA))
     svg = re.sub("|".join(COLORS), lambda match: f"var(--{COLORS[match[0]][0]})", file.getvalue())
+    svg = RIGHT_TO_LEFT.sub("\\1\N{LEFT-TO-RIGHT MARK}", svg)
     return svg[svg.index("<svg ") :]
 
 
@@ -250,9 +254,9 @@ def _make_narrow(figure: Figure) -> None:
     legends: list[Any] = [legend for ax in figure.axes if (legend := ax.get_legend())]
     rows = sum(len(legend.get_texts()) for legend in legends)
     height = max(MIN_NARROW_HEIGHT, figure.get_size_inches()[1]) + LEGEND_ROW_HEIGHT * rows
-    figure.set_size_inches(NARROW_WIDTH, max([height, *map(_arrange_panels, figure.axes)]))
+    height = max([height, *map(_arrange_panels, figure.axes), *map(_shorten_row_labels, figure.axes)])
+    figure.set_size_inches(NARROW_WIDTH, height)
     for ax in figure.axes:
-        _shorten_row_labels(ax)
         _keep_label_inside(ax)
         _lower_label_of_times(ax)
         _reduce_ticks(ax)
@@ -282,10 +286,14 @@ def _move_below(figure: Figure, legend: Any) -> None:
     legend.remove()
 
 
-def _shorten_row_labels(ax: Axes) -> None:
+def _shorten_row_labels(ax: Axes) -> float:
+    """Shorten the labels of rows, and return the height that all their lines need, in inches."""
     labels = [label.get_text() for label in ax.get_yticklabels()]
-    if any(len(label) > MAX_LABEL for label in labels):
-        ax.set_yticks(ax.get_yticks(), labels=_shorten(labels))
+    if not any(display_width(line) > MAX_LABEL for label in labels for line in label.split("\n")):
+        return 0.0
+    shortened = _shorten(labels)
+    ax.set_yticks(ax.get_yticks(), labels=shortened)
+    return AROUND_ROWS + LINE_HEIGHT * len(labels) * max(label.count("\n") + 1 for label in shortened)
 
 
 def _shorten(labels: list[str]) -> list[str]:
@@ -301,7 +309,7 @@ def _shorten(labels: list[str]) -> list[str]:
         shortened = ["\n".join(_shorten_line(line, end) for line in label.split("\n")) for label in labels]
         if len(set(shortened)) == len(set(labels)):
             break
-    return shortened
+    return number_repeated(shortened)
 
 
 def _shorten_line(line: str, end: int) -> str:
@@ -337,7 +345,7 @@ def _widen_for_bar_labels(ax: Axes) -> None:
     texts = [text for text in ax.texts if isinstance(text, Annotation) and text not in notes]
     if not texts or not any(bars.orientation == "horizontal" for bars in bar_containers(ax)):
         return
-    longest = max((len(line) for label in ax.get_yticklabels() for line in label.get_text().split("\n")), default=0)
+    longest = max((display_width(line) for label in ax.get_yticklabels() for line in label.get_text().split("\n")), default=0)
     width = NARROW_WIDTH * 72 - longest * LETTER - 2 * PADDING
     left, right = ax.get_xlim()
     for text in texts:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate, dropwhile
 
+WITHOUT_WIDTH = ("Mn", "Me", "Cf")  # categories of letters
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 SHORT_FINGERPRINT = re.compile(r"::\w{6}…\w{4}\b")
 SHORT_NAME = re.compile(r".*::\w{6}…\w{4}", re.DOTALL)
@@ -44,10 +49,53 @@ def break_before_fingerprints(text: str) -> str:
 def without_middle(text: str, max_length: int, end: int | None = None) -> str:
     """Return a text whose middle is omitted if it is too long.
 
-    Its end is half of it, or has the length `end`.
+    Its end is half of it, or has the length `end`. A wide letter counts twice.
 
     >>> without_middle("abcdefghij", 6), without_middle("abcdefghij", 6, 1), without_middle("abc", 6)
     ('abc…ij', 'abcd…j', 'abc')
+    >>> without_middle("株式会社日本", 6)
+    '株…本'
     """
     end = (max_length - 1) // 2 if end is None else end
-    return text if len(text) <= max_length else f"{text[: max_length - 1 - end]}…{text[-end:]}"
+    if display_width(text) <= max_length:
+        return text
+    last = _start_of_width(text[::-1], end)[::-1]
+    whole = "".join(dropwhile(lambda letter: _width(letter) == 0, last))  # no mark without its letter
+    return f"{_start_of_width(text, max_length - 1 - end)}…{whole}"
+
+
+def display_width(text: str) -> int:
+    r"""Return how many letters of ordinary width are as wide as a text.
+
+    Chinese, Japanese and Korean letters and emoji are twice as wide. Marks that combine with a letter have no width.
+
+    >>> display_width("bank"), display_width("銀行"), display_width("e\u0301")
+    (4, 4, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def _width(letter: str) -> int:
+    if unicodedata.category(letter) in WITHOUT_WIDTH:
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _start_of_width(text: str, width: int) -> str:
+    """Return the longest start of a text that is not wider."""
+    widths = accumulate(map(_width, text))
+    return "".join(letter for letter, until in zip(text, widths, strict=True) if until <= width)
+
+
+def number_repeated(labels: Sequence[str]) -> list[str]:
+    """Return labels of groups, the second of two that look the same with #2.
+
+    >>> number_repeated(["pay", "vote", "pay"])
+    ['pay', 'vote', 'pay #2']
+    """
+    counts: Counter[str] = Counter()
+    numbered = []
+    for text in labels:
+        counts[text] += 1
+        numbered.append(text if counts[text] == 1 else f"{text} #{counts[text]}")
+    return numbered

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -28,6 +29,7 @@ from ledgerframes.report.pictures import (
     draw_pictures,
     laid_out,
 )
+from ledgerframes.texts.short_names import display_width
 
 from .conftest import EVIL
 
@@ -89,6 +91,34 @@ def test_the_label_of_an_axis_is_inside_a_narrow_picture() -> None:
     label = ax.xaxis.label.get_window_extent()
     assert label.x0 >= 0 and label.x1 <= figure.bbox.width
     plt.close(figure)
+
+
+def test_rows_of_a_narrow_picture_have_room_for_all_lines_and_differ(spend: pd.DataFrame) -> None:
+    uids = [f"a-name-that-is-cut-in-its-middle-{number % 3}-of-them::1220{'ab' * 32}" for number in range(len(spend))]
+    frame = lf.economy.purchases(lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01"), every=None)
+    rows = frame.loc[frame.index.repeat(15)].head(12).reset_index(drop=True)
+    members = pd.Series([f"PAR::{uid}-{row}" for row, uid in enumerate(uids[:12])], dtype="str")
+    ax = lf.plot(rows.assign(buyer=pd.Series(uids[:12], dtype="str"), member_id=members), picture="economy.purchases")
+    draw_pictures(ax.figure)
+    ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+    labels = ax.get_yticklabels()
+    names = [label.get_text() for label in labels]
+    assert max(name.count("\n") for name in names) == 3 and len(set(names)) == len(names)
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(upper.y0 >= lower.y1 for upper, lower in pairwise(boxes))
+
+
+@pytest.mark.parametrize("name", ["مرحبا بالعالم", "בנק ישראל"])
+def test_a_fingerprint_is_to_the_right_of_a_name_from_right_to_left(spend: pd.DataFrame, name: str) -> None:
+    frame = spend.assign(submitting_participant_uid=f"{name}::1220{'ab' * 32}").head(1)
+    svg = draw_pictures(lf.plot(frame).figure)[0][SVG]
+    assert f"{name}\N{LEFT-TO-RIGHT MARK}::1220ab…abab" in texts(svg)
+
+
+def test_wide_letters_count_twice_in_labels(spend: pd.DataFrame) -> None:
+    frame = spend.assign(submitting_participant_uid=f"{'銀行' * 9}::1220{'ab' * 32}").head(1)
+    (label,) = [text for text in texts(draw_pictures(lf.plot(frame).figure)[0][SVG]) if "::" in text]
+    assert display_width(label) <= 38
 
 
 @pytest.mark.parametrize("label", ["Record time (UTC)", "Time of the observation (UTC)"])

@@ -168,7 +168,8 @@ def concentration(
     party and round. The figures are exact fractions until the last step. Do not compare Gini coefficients of fewer than 10
     parties.
 
-    Picture, by :func:`ledgerframes.plot`: A line per share and coefficient [%] over time, or a bar for each of them.
+    Picture, by :func:`ledgerframes.plot`: Of more than 100 rounds, the medians of groups are shown, which the title says. A
+    line per share and coefficient [%] over time, or a bar for each of them.
 
     Examples
     --------

@@ -168,9 +168,9 @@ def weights(
     the network's state, nor `base`, nor the history from the network's start is available, factors and bytes before the
     factor are missing.
 
-    Picture, by :func:`ledgerframes.plot`: Per round or period: stacked shares [%] of the ten largest parties and of all
-    others, or the weight [weighted bytes] of all. Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in
-    one.
+    Picture, by :func:`ledgerframes.plot`: More than 100 rounds are added up in groups, which the title says. Per round or
+    period: stacked shares [%] of the ten largest parties and of all others, or the weight [weighted bytes] of all.
+    Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in one.
 
     Examples
     --------

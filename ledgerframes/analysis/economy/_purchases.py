@@ -122,8 +122,8 @@ def purchases(
     Source: docs/facts.md#rewards-of-a-round. The party and the participant of an operator share one id, so a purchase for
     that participant counts as own.
 
-    Picture, by :func:`ledgerframes.plot`: A bar of the bytes bought for each buyer and member, the 15 with the most. With
-    ``every=``, a bar per period.
+    Picture, by :func:`ledgerframes.plot`: A bar of the bytes bought for each buyer and member, the 15 with the most. A
+    buyer alone bought for itself. With ``every=``, a bar per period.
 
     Examples
     --------
