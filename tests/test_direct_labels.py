@@ -142,6 +142,20 @@ def test_a_name_without_room_beside_its_end_has_a_line_from_there():
     assert label.line.get_xdata()[0] == pytest.approx(start) and label.line.get_linestyle() == ":"
 
 
+def test_names_of_a_stack_that_ends_early_are_beside_it():
+    frame = result("verdict.rejections")(6)
+    frame["record_time"] = pd.Timestamp("2026-11-08T14:00Z")
+    ax = plot(frame.astype({"record_time": "datetime64[us, UTC]"}), picture="verdict.rejections")
+    ax.figure.draw_without_rendering()
+    end = ax.transData.transform((14.5, 0))[0]
+    (labels,) = ax.artists
+    assert len(labels.texts) == 2
+    for label, part in zip(labels.labels, ax.patches, strict=True):
+        assert end < label.text.get_window_extent().x0 < end + 20
+        values, _, base = part.get_data()
+        assert label.end.height == (values[14] + base[14]) / 2
+
+
 def test_names_stay_different_where_they_are_shortened():
     ax = draw("spend by participant over time", "names")
     draw_pictures(ax.figure)

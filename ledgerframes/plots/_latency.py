@@ -74,7 +74,7 @@ def verdict_latency(chart: Chart) -> None:
         _draw_over_hours_or_days(chart, rows)
     else:
         _draw_bars(chart, rows)
-    without = r.unknown_note(chart.labels(frame[~is_known]))
+    without = r.unknown_note(chart.labels(frame[~is_known & (frame["requests"] > 0)]))  # a short window has not all hours
     return chart.show_titles("Thin lines: 95 % intervals", *notes, without, title=f"{LATENCY_TITLE} of accepted requests")
 
 

@@ -78,6 +78,8 @@ def _notes(frame: pd.DataFrame) -> list[str]:
     of_round = frame.assign(is_known=frame["status"] != "unknown", is_bad=frame["status"].isin(["differs", "missing"]))
     rounds = of_round.groupby(["round_number", "is_dry_run"])[["is_known", "is_bad"]].any()
     known, bad = int(rounds["is_known"].sum()), int(rounds["is_bad"].sum())
+    if not known:
+        return ["No link is known"]
     verb = "does" if bad == 1 else "do"
     return [f"{pluralize(known, 'round')} with a known link, of which {bad:,} {verb} not hold" if bad else
             f"All known links of {pluralize(known, 'round')} hold"]  # fmt: skip

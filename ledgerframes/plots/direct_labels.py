@@ -57,9 +57,11 @@ def label_ends(ax: Axes, series: Sequence[Artist] = ()) -> None:
     It is to the right of the axes, or within them at the end of a line or band that ends early. With `series`, only some of
     them have names.
     """
-    ends = [_end(each, str(each.get_label())) for each in series or ax.get_legend_handles_labels()[0]]
-    if not ends:
+    series = series or ax.get_legend_handles_labels()[0]
+    if not series:
         return
+    length = _length_of_stack(series)
+    ends = [_end(each, str(each.get_label()), length) for each in series]
     if ax.figure.get_layout_engine() is None:
         _make_narrower(ax, max(display_width(end.name) for end in ends))
     ax.add_artist(_end_labels()(ax, sorted(ends, key=lambda end: (end.height, end.mean_height))))
@@ -98,13 +100,33 @@ def text_color(ax: Axes, color: Any) -> str:
     return TEXT_COLORS.get(to_hex(color), ink) if ink == INK else ink
 
 
-def _end(artist: Any, name: str) -> End:
+def _length_of_stack(series: Sequence[Any]) -> int | None:
+    """Return the number of steps until the heights of a stack end.
+
+    None is returned without a stack, or if it has no height at all.
+    """
+    parts = [each.get_data() for each in series if _is_part(each)]
+    heights = np.array([np.nan_to_num(part.values - part.baseline) for part in parts])
+    filled = np.flatnonzero(heights.any(axis=0)) if parts else np.empty(0)
+    return int(filled[-1]) + 1 if len(filled) else None
+
+
+def _is_part(artist: Any) -> bool:
+    """Return whether an artist is a part of a stack, which stands on other parts."""
+    from matplotlib.patches import StepPatch
+
+    return isinstance(artist, StepPatch) and np.ndim(artist.get_data()[2]) > 0
+
+
+def _end(artist: Any, name: str, length: int | None) -> End:
     """Return the end of a line, of steps or of an area between two lines.
 
-    A series without a known value is named as unknown, at 0. A part of a stack is as long as the stack, where it ends early
+    A series without a known value is named as unknown, at 0. A part of a stack has the length of the stack, where it ends early
     with the height 0.
     """
     positions, heights, missing, color = _points(artist)
+    if _is_part(artist):
+        positions, heights, missing = positions[:length], heights[:length], missing[:length]
     color = color[:3] if isinstance(color, tuple | np.ndarray) else color
     known, transform = heights[np.isfinite(heights)], artist.axes.transData
     if not len(known):
@@ -116,7 +138,7 @@ def _end(artist: Any, name: str) -> End:
     return End(name, float(positions[last]), float(heights[last]), float(known.mean()), color, transform)
 
 
-def _points(artist: Any) -> tuple[Values, Values, Values | float, Any]:
+def _points(artist: Any) -> tuple[Values, Values, Values, Any]:
     """Return the positions, heights and color of lines, steps or an area.
 
     Before the color come the heights where a value is missing.
@@ -126,15 +148,16 @@ def _points(artist: Any) -> tuple[Values, Values, Values | float, Any]:
 
     if isinstance(artist, Line2D):
         positions, heights = (np.asarray(values, dtype=np.float64) for values in artist.get_data())
-        return positions, heights, np.nan, artist.get_color()
+        return positions, heights, np.full(len(heights), np.nan), artist.get_color()
     if isinstance(artist, StepPatch):
-        values, edges, base = artist.get_data()
+        values, edges, base = cast("tuple[Values, Values, Any]", artist.get_data())
         color = artist.get_facecolor() if artist.get_fill() else artist.get_edgecolor()
-        is_part = base is not None and np.ndim(base) > 0
-        return edges[1:], values if base is None else (values + base) / 2, base if is_part else np.nan, color
+        missing = base if _is_part(artist) else np.full(len(values), np.nan)
+        return edges[1:], values if base is None else (values + base) / 2, missing, color
     points = np.concatenate([np.empty((0, 2)), *(path.vertices for path in artist.get_paths())])
     positions, rows = np.unique(points[:, 0], return_inverse=True)
-    return positions, np.bincount(rows, points[:, 1]) / np.bincount(rows), np.nan, artist.get_edgecolor()[0]
+    heights = np.bincount(rows, points[:, 1]) / np.bincount(rows)
+    return positions, heights, np.full(len(heights), np.nan), artist.get_edgecolor()[0]
 
 
 class Label(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pandas as pd
 
 from ledgerframes.analysis import cost
@@ -17,6 +19,7 @@ from ledgerframes.report.summary.balance import USED_UP, describe_length, descri
 from ledgerframes.statistics import printing
 
 LONGEST_DAYS, MAX_DAYS = 60, 366  # of a picture whose balance does not end, and of any
+DAY = timedelta(days=1)
 SUPPOSED_WINDOWS = 4  # windows whose burn an unknown balance is assumed to cover
 
 
@@ -36,7 +39,8 @@ def describe_forecast(
     participant : str, optional
         Participant of the forecast (default: the one with the highest cost).
     balance : int, optional
-        Its balance at the end of the window in bytes (default: unknown, which gives the days that four times its burn last).
+        Its balance at the end of the window in bytes (default: unknown, which gives the days that four times its burn
+        last, for a window of at least a day).
 
     Returns
     -------
@@ -62,6 +66,8 @@ def describe_forecast(
         return f"{burn} {USED_UP}"
     if weeks is None:
         return f"{burn} No forecast. The store does not have the weeks before this window."
+    if balance is None and _is_short(frames):
+        return f"{burn} No forecast. A window of less than a day suggests no balance."
     start = _start(frames, balance, burned)
     if not start.bytes:
         return burn
@@ -96,7 +102,7 @@ def forecast_runway(
     """
     weeks = _weeks(net, frames, history)
     payer, burned = _payer(frames, weeks, participant)
-    if weeks is None or burned is None:
+    if weeks is None or burned is None or (balance is None and _is_short(frames)):
         return None
     start = _start(frames, balance, burned)
     if not start.bytes:
@@ -125,6 +131,11 @@ def _weeks(net: Network, frames: Frames, history: Frames | pd.DataFrame | None) 
     if not isinstance(history, Frames) or history.window is None or frames.window is None:
         return None
     return load_events(net, since=history.window.since, until=frames.window.until)
+
+
+def _is_short(frames: Frames) -> bool:
+    """Return whether a window is shorter than a day, so that its burn suggests no balance."""
+    return frames.window is not None and frames.window.until - frames.window.since < DAY
 
 
 def _start(frames: Frames, balance: int | None, burned: int) -> TrafficBalance:

@@ -27,6 +27,7 @@ from ledgerframes.report.registry import ABOUT
 from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.sparklines import first_day_of, sparkline
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
+from ledgerframes.report.titles import title_of_window
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
@@ -126,7 +127,7 @@ def render(book: Notebook, run: RunContent, *, is_folded: bool = False) -> str:
     title, blocks = _blocks(book, contents)
     return render_template(
         "report.html.j2",
-        title=title or run["report"],
+        title=title_of_window(title, run["window"]) or run["report"],
         sections=_split(blocks, contents.sections()),
         run=run,
         summary=[each for each in run["summary"] if each.get("key_figure") not in labels],

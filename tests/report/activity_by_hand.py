@@ -45,14 +45,17 @@ def sentence_on_the_leader(stored: Stored, leader: str) -> str:
         of_leader[day] += row["weight"] if row["party"] == leader else 0
     whole = [day for day in days if stored.since <= day and day + timedelta(days=1) <= stored.until]
     shares = sorted((Fraction(of_leader[day], days[day]), day) for day in whole if of_leader[day])
+    if not whole:
+        return "This window has no whole period."
     if not shares:
         return "The largest app provider has no record in a whole period of this window."
     texts = [f"{percent(share.numerator, share.denominator)} ({day:%Y-%m-%d %H:%M})" for share, day in (shares[0], shares[-1])]
     share = shares[0][0]
     is_constant = share == shares[-1][0]
     ends = f"was {percent(share.numerator, share.denominator)}" if is_constant else f"was between {texts[0]} and {texts[1]}"
-    periods = f"{len(whole):,} whole period{'s' * (len(whole) != 1)}"
-    return f"The share of {shortened(leader)} {ends}, with weight in {len(shares):,} of {periods}."
+    if len(whole) == 1:
+        return f"The share of {shortened(leader)} {ends} in the only whole period."
+    return f"The share of {shortened(leader)} {ends}, with weight in {len(shares):,} of {len(whole):,} whole periods."
 
 
 def sentence_on_concentration(weights: Counter[str]) -> str:

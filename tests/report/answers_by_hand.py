@@ -27,9 +27,10 @@ def sentence_on_periods(stored: Stored, length: timedelta) -> str:
         costs[periods + (times[update_id] - periods) // length * length] += cost
     start, highest = min(costs.items(), key=lambda item: (-item[1], item[0]))
     number, share = -(-(stored.until - periods) // length) - (stored.since - periods) // length, percent(highest, costs.total())
+    if number == 1:
+        return f"The only period has a known cost of {size_of(highest)}."
     cost = f"{size_of(highest)}, {share} of the known cost"
-    noun = "period" if number == 1 else "periods"
-    return f"Of {number:,} {noun}, the one that starts at {start:%Y-%m-%d %H:%M} UTC has the highest cost: {cost}."
+    return f"Of {number:,} periods, the one that starts at {start:%Y-%m-%d %H:%M} UTC has the highest cost: {cost}."
 
 
 def sentence_on_payers(stored: Stored, total: int) -> str:
@@ -109,6 +110,8 @@ def sentence_on_the_forecast(stored: Stored) -> str:
     payer = max(payers, key=payers.__getitem__)
     burn = f"Participant {shortened(payer)} burned {size_of(payers[payer])} of known cost in this window."
     supposed = "Its balance is not known."
+    if stored.until - stored.since < timedelta(days=1):
+        return f"{burn} {supposed} No forecast. A window of less than a day suggests no balance."
     assert stored.begin > stored.until - timedelta(weeks=5), "a forecast needs other words"
     needed = f"4 whole weeks before {stored.until:%Y-%m-%d %H:%M}, and these frames hold 0"
     return f"{burn} {supposed} No forecast. A runway needs {needed}. Load a longer window."

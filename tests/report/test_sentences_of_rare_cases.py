@@ -25,6 +25,7 @@ from ledgerframes.report.summary.balance import days_left, describe_band
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
+from ledgerframes.report.titles import title_of_window
 from ledgerframes.testing import frames_of
 from ledgerframes.values.windows import Window
 
@@ -160,6 +161,13 @@ def test_sentences_on_costs_say_what_is_not_known() -> None:
     assert " up to at least 120.00 USD. " in lf.show(bill, picture=False).statement
 
 
+def test_hours_outside_the_window_are_not_counted() -> None:
+    window = Window(START, START + 2 * HOUR)
+    frames = made_of([("ACCEPTED", 1, HOUR / 2, 10), ("REJECTED", 1, HOUR, 10)], window)
+    statement = lf.show(lf.verdict.outcomes(frames, by="hour")).statement
+    assert statement == "0 of 2 hours of the day have enough requests to be judged."
+
+
 def test_no_participant_is_judged() -> None:
     statement = lf.show(lf.verdict.outcomes(doubtful(), by="participant")).statement
     assert statement == "There is nothing to compare with."
@@ -286,6 +294,56 @@ def test_the_largest_providers_include_ties() -> None:
     assert text.startswith("The 3 largest (5 with ties) of 12 app providers have 87.7 % of the total.")
 
 
+@pytest.mark.parametrize(
+    ("length", "known", "weights"),
+    [
+        (
+            timedelta(minutes=10),
+            "The only period has a known cost of 300 bytes.",
+            "This window has no whole period.",
+        ),
+        (
+            timedelta(days=1),
+            "The only period has a known cost of 300 bytes.",
+            "The share of a was 75.0 % in the only whole period.",
+        ),
+    ],
+)
+def test_a_window_of_one_period_is_compared_with_no_other(length: timedelta, known: str, weights: str) -> None:
+    window = Window(START, START + length)
+    frames = made_of([("ACCEPTED", 1, timedelta(minutes=1), 100), ("REJECTED", 1, timedelta(minutes=2), 200)], window)
+    assert lf.show(lf.cost.spend(frames, every="1d")).statement == known
+    record = {"update_id": "u", "record_time": START, "round_number": 1}
+    records = [{**record, "party": party, "weight": weight} for party, weight in (("a", 3), ("b", 1))]
+    earned = frames_of(window=window, network="memory", activity_records=records)
+    assert lf.show(lf.activity.weights(earned, every="1d")).statement == weights
+
+
+def test_one_period_with_a_usual_range_is_singular() -> None:
+    result = lf.cost.wasted(made_of([("REJECTED", 1, HOUR, 100)]), every="1d").assign(upper=0.2, share=0.1, is_above=False)
+    assert lf.show(result).statement == "The only period with a usual range is not above it."
+    partial = lf.show(result.assign(upper=float("nan"), reason="not a whole period")).statement
+    assert partial == "This window has no whole period, so there is no usual range."
+    above = lf.show(result.assign(share=0.3, is_above=True)).statement
+    assert (
+        above == "The only period with a usual range is above it: Sunday 2026-11-08 (30.0 % wasted, above the limit of 20.0 %)."
+    )
+
+
+def test_the_burn_of_an_hour_suggests_no_balance(net: Network) -> None:
+    end = "2026-11-08T13:00:00Z"
+    hour, history = (lf.load_events(net, since=since, until=end) for since in ("2026-11-08T12:00:00Z", "2026-11-08"))
+    text = describe_forecast(net, hour, history)
+    assert text.endswith(" Its balance is not known. No forecast. A window of less than a day suggests no balance.")
+    assert forecast_runway(net, hour, history) is None
+
+
+@pytest.mark.parametrize(("days", "title"), [(7, "The week"), (1, "The day"), (2, "The period")])
+def test_a_weekly_page_has_the_title_of_its_window(days: int, title: str) -> None:
+    assert title_of_window("The week", Window(START, START + timedelta(days=days)).as_dict()) == title
+    assert title_of_window("Verdicts", Window(START, START + timedelta(days=days)).as_dict()) == "Verdicts"
+
+
 def test_a_cut_period_has_no_share_of_the_leader() -> None:
     weights = {12: (9, 1), 30: (7, 3), 60: (6, 4)}  # by hours after the start, of days of which the window cuts the first
     rows = [
@@ -306,7 +364,7 @@ def test_only_changes_that_hold_for_all_kinds_are_named() -> None:
             "template_name": "A:B",
             "choice": ["Clear", "Chance", "New"],
             "requests_before": [40, 40, 0],
-            "judgment": pd.Categorical(["dearer", "no clear change", "new"], COMPARE.column("judgment").choices),
+            "judgment": pd.Categorical(["more expensive", "no clear change", "new"], COMPARE.column("judgment").choices),
             "relative": [0.2, 0.1, math.nan],
             "change": pd.array([-5, 1_200, None], dtype="Int64"),
             "requests_after": [40, 1, 3],
@@ -314,7 +372,7 @@ def test_only_changes_that_hold_for_all_kinds_are_named() -> None:
     )
     counts = "0 cheaper, 1 without a clear change, 1 new."
     assert COMPARE.answer is not None
-    text = f"Kinds of request: 1 dearer (Clear +20.0 %), {counts}"
+    text = f"Kinds of request: 1 more expensive (Clear +20.0 %), {counts}"
     largest = "Largest change: Chance, +1.20 kB (1 request with a known cost, 40 before)."
     assert COMPARE.answer(kinds) == f"{largest} {text}"
     unknown = kinds.assign(change=pd.array([None] * 3, dtype="Int64"))

@@ -51,12 +51,16 @@ def _share_over_time(known: pd.DataFrame, name: str) -> str:
     time = "period_start" if "period_start" in known else "round_number"
     whole = known[known["share"].notna() & ~is_true(known["is_partial"])]
     rows = list(iter_rows(whole[whole[name] == largest].sort_values("share")))
+    number, noun = whole[time].nunique(), "period" if time == "period_start" else "round"
+    if not number:
+        return f"This window has no whole {noun}."
     if not rows:
         return "The largest app provider has no record in a whole period of this window."
     low, high = (f"{printing.share(row.share)} ({_time_of(row)})" for row in (rows[0], rows[-1]))
     is_constant = rows[0].share == rows[-1].share
     shares = f"was {printing.share(rows[0].share)}" if is_constant else f"was between {low} and {high}"
-    number, noun = whole[time].nunique(), "period" if time == "period_start" else "round"
+    if number == 1:
+        return f"The share of {largest} {shares} in the only whole {noun}."
     return f"The share of {largest} {shares}, with weight in {len(rows):,} of {pluralize(number, f'whole {noun}')}."
 
 

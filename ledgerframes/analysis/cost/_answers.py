@@ -10,6 +10,7 @@ import pandas as pd
 from ledgerframes.analysis.empty_results import NO_COST, ONLY_ZERO
 from ledgerframes.analysis.groups import is_true, iter_rows
 from ledgerframes.statistics import printing
+from ledgerframes.statistics.usual_ranges import PARTIAL
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.values import decimals
 
@@ -57,8 +58,10 @@ def _highest_period(result: pd.DataFrame) -> str:
     highest, start = int(totals.max()), totals.idxmax()
     if not highest:
         return ONLY_ZERO
-    cost = f"{printing.size(highest)}, {printing.percent(highest, int(totals.sum()))} of the known cost"
     number = result["period_start"].nunique()
+    if number == 1:
+        return f"The only period has a known cost of {printing.size(highest)}."
+    cost = f"{printing.size(highest)}, {printing.percent(highest, int(totals.sum()))} of the known cost"
     return f"Of {pluralize(number, 'period')}, the one that starts at {start:{TIME}} has the highest cost: {cost}."
 
 
@@ -150,12 +153,16 @@ def _above(result: pd.DataFrame) -> str:
     tested = int(result["upper"].notna().sum())
     if not tested:
         reasons = ", ".join(sorted(result["reason"].dropna().unique()))
+        if reasons == PARTIAL:
+            return "This window has no whole period, so there is no usual range."
         return f"No period has a usual range{f': {reasons}' if reasons else ''}."
     above = [
         f"{row.period_start:%A %Y-%m-%d} ({_share_and_limit(row, tested)})"
         for row in iter_rows(result[is_true(result["is_above"])])
     ]
     names = f": {', '.join(above)}" if above else ""
+    if tested == 1:
+        return f"The only period with a usual range is {'' if above else 'not '}above it{names}."
     verb = "are" if len(above) > 1 else "is"
     return f"Of {pluralize(tested, 'period')} with a usual range, {len(above) or 'none'} {verb} above it{names}."
 
@@ -190,11 +197,11 @@ def of_anatomy(result: pd.DataFrame) -> str:
 
 
 def of_compare(result: pd.DataFrame) -> str:
-    """Return the largest change, and how many kinds are dearer or cheaper."""
+    """Return the largest change, and how many kinds are more expensive or cheaper."""
     if not result["requests_before"].sum():
         return "No request before has a known cost, so nothing compares."
     counts = result["judgment"].value_counts()
-    texts = [f"{_kind_of(row)} {_rise(row.relative)}" for row in iter_rows(result[result["judgment"] == "dearer"])]
+    texts = [f"{_kind_of(row)} {_rise(row.relative)}" for row in iter_rows(result[result["judgment"] == "more expensive"])]
     names = f" ({', '.join(texts)})" if texts else ""
     others = {
         "without a clear change": counts["no clear change"],
@@ -202,7 +209,7 @@ def of_compare(result: pd.DataFrame) -> str:
         "new": counts["new"],
         "gone": counts["gone"],
     }
-    changed = [f"{counts['dearer']:,} dearer{names}", f"{counts['cheaper']:,} cheaper"]
+    changed = [f"{counts['more expensive']:,} more expensive{names}", f"{counts['cheaper']:,} cheaper"]
     unclear = [f"{count:,} {text}" for text, count in others.items() if count]
     return f"{_largest_change(result)}Kinds of request: {', '.join([*changed, *unclear])}."
 

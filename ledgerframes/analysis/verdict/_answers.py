@@ -54,6 +54,8 @@ def _differing(result: pd.DataFrame, key: str | None) -> str:
     if result.empty:
         return NO_VERDICT
     compared = result[~is_true(result["is_partial"])] if "is_partial" in result else result
+    if "covered_hours" in compared:  # A short window has not all hours.
+        compared = compared[compared["covered_hours"] != 0]
     judged, number = int(compared["differs"].notna().sum()), len(compared)
     if number <= 1:
         return "There is nothing to compare with."
