@@ -131,6 +131,23 @@ def test_a_name_beside_its_end_leaves_other_lines_free():
     assert box.x1 < ax.bbox.x1 and box.y0 > ax.transData.transform((0, 30))[1]
 
 
+def test_both_names_of_a_forecast_are_beside_its_ends():
+    frame = result("cost.runway")(400)
+    hours = np.arange(400)
+    ends = {
+        f"balance_{name}": np.maximum(end - hours, -1) * 1_000_000 for name, end in (("low", 140), ("middle", 150), ("high", 160))
+    }
+    ax = plot(frame.assign(**ends).astype(frame.dtypes), picture="cost.runway")
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.artists[0].texts]
+    assert len(boxes) == 2 and not boxes[0].overlaps(boxes[1])
+    assert all(box.x1 < (ax.bbox.x0 + ax.bbox.x1) * 0.6 for box in boxes)
+    draw_pictures(ax.figure)  # leaves the narrow one
+    ax.figure.draw_without_rendering()
+    ends = [text.get_window_extent() for text in ax.get_children() if str(getattr(text, "get_text", str)()).startswith("low end")]
+    assert len(ends) == 1 and ends[0].x1 <= ax.figure.bbox.x1
+
+
 def test_a_name_without_room_beside_its_end_has_a_line_from_there():
     ax, labels = ending_early(p95=43)
     label = labels["p95"]

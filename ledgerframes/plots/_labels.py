@@ -17,8 +17,8 @@ GAP = 2  # printer's points between a text and an end of the axes
 def point_label() -> type[Annotation]:
     """Return the class of texts above points, which needs matplotlib.
 
-    A text starts or ends at its point where it would leave the axes. Axes have their width only when they are drawn, and a
-    page has the same ones in two widths.
+    A text that would leave the axes has its middle at its point, or starts or ends there. Axes have their width only when
+    they are drawn, and a page has the same ones in two widths.
     """
     from matplotlib.text import Annotation, Text
 
@@ -28,13 +28,15 @@ def point_label() -> type[Annotation]:
             self.preferred_alignment = horizontalalignment
 
         def update_positions(self, renderer: RendererBase) -> None:  # called before a text is measured or drawn
-            self.set_horizontalalignment(self.preferred_alignment)
-            super().update_positions(renderer)
-            box, axes = Text.get_window_extent(self, renderer), self.axes.bbox  # type: ignore[union-attr]
-            gap = renderer.points_to_pixels(GAP)
-            if box.x0 < axes.x0 + gap or box.x1 > axes.x1 - gap:
-                is_left = box.x0 + box.x1 < axes.x0 + axes.x1
-                self.set_horizontalalignment("left" if is_left else "right")
-                super().update_positions(renderer)  # a line to the point starts at the text
+            axes, gap = self.axes.bbox, renderer.points_to_pixels(GAP)  # type: ignore[union-attr]
+            for alignment in dict.fromkeys((self.preferred_alignment, "center")):
+                self.set_horizontalalignment(alignment)
+                super().update_positions(renderer)
+                box = Text.get_window_extent(self, renderer)
+                if axes.x0 + gap <= box.x0 and box.x1 <= axes.x1 - gap:
+                    return
+            is_left = box.x0 + box.x1 < axes.x0 + axes.x1
+            self.set_horizontalalignment("left" if is_left else "right")
+            super().update_positions(renderer)  # a line to the point starts at the text
 
     return PointLabel

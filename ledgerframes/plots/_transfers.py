@@ -28,7 +28,7 @@ MAX_INSTRUMENT = 20
 def economy_transfers(chart: Chart) -> None:
     """Draw how often tokens of each instrument were moved, reserved or kept back.
 
-    Before the name of an instrument stands the amount that was moved, as far as it is known, in its own units. Units of
+    Above the name of an instrument stands the amount that was moved, as far as it is known, in its own units. Units of
     different instruments do not compare.
 
     Number of exercises, one row per instrument, a bar for each outcome.
@@ -46,7 +46,7 @@ def economy_transfers(chart: Chart) -> None:
     outcome = pd.Series([_outcome(*pair) for pair in zip(frame["choice"], frame["output"], strict=True)], frame.index)
     parts = [groups == number for number in order[: r.MAX_BARS]]
     names = number_repeated([_name(frame[part].iloc[0]) for part in parts])
-    labels = [f"{_moved(frame[part & (outcome == MOVED)])}  {name}".strip() for part, name in zip(parts, names, strict=True)]
+    labels = [f"{_moved(frame[part & (outcome == MOVED)])}\n{name}".strip() for part, name in zip(parts, names, strict=True)]
     counts = {name: np.array([(outcome[part] == name).sum() for part in parts], "float64") for name in STYLES}
     s.count_bars(chart, labels, counts, STYLES, "Exercises")
     unknown = int(frame["amount"].isna().sum())

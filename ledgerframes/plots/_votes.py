@@ -76,7 +76,7 @@ def votes_stale(chart: Chart) -> None:
         if mask.any():
             ax.plot(ages[mask], deviations[mask], "s" if is_outlier else "o", color=color, markerfacecolor=face, label=label)
     for age, deviation, name in zip(ages[outliers], deviations[outliers], visible["sv"][outliers], strict=True):
-        c.annotate(ax, r.label(name, 24), (age, deviation), (6, 4), "data")
+        c.label_point(ax, r.label(name, 24), (age, deviation), 6)
     ax.axhline(0, color=c.text_color(ax), linewidth=1, linestyle="--")
     oldest = float(np.max(ages)) or 1.0
     ax.set_xlim(-0.02 * oldest, oldest * 1.25)

@@ -267,7 +267,8 @@ def _move_to(ax: Axes, labels: Sequence[Label], position: float, renderer: Rende
     point = cast("float", renderer.points_to_pixels(1))
     points, line_height = [_point(ax, label) for label in labels], LINE_HEIGHT * point
     sizes = [(label.text.get_text().count("\n") + 1) * line_height for label in labels]
-    centers = spread([height + shift * line_height for _, height in points], sizes, ax.bbox.y0, ax.bbox.y1)
+    centers = spread([height for _, height in points], sizes, ax.bbox.y0, ax.bbox.y1)
+    centers = spread([center + shift * line_height for center in centers], sizes, ax.bbox.y0, ax.bbox.y1)
     for label, (x, height), center in zip(labels, points, centers, strict=True):
         is_far = x < position - EARLY_SHARE * ax.bbox.width
         start, end = x if is_far else position, position + CONNECTION * point

@@ -31,6 +31,7 @@ from ledgerframes.report.titles import title_of_window
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
+from ledgerframes.texts.short_names import mark_right_to_left
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -354,7 +355,8 @@ def _render_marks(name: str, marks: Iterable[Sequence[Any]]) -> str:
 
 def figure_caption(title: str, note: str) -> str:
     """Return the title and the note of a plot as HTML, an empty text without a title."""
-    return f"<figcaption><strong>{escape(title)}</strong> <small>{escape(note)}</small></figcaption>" if title else ""
+    heading, small = (mark_right_to_left(escape(text), "&lrm;") for text in (title, note))
+    return f"<figcaption><strong>{heading}</strong> <small>{small}</small></figcaption>" if title else ""
 
 
 def _data_url(svg: str) -> str:

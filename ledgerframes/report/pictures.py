@@ -26,7 +26,13 @@ from ledgerframes.report.alt_texts import bar_containers, describe_drawn
 from ledgerframes.report.marks import find_marks, locate_marks
 from ledgerframes.report.page import MARKS, NARROW_SVG, SVG, figure_caption
 from ledgerframes.texts.control_characters import escape_html as escape
-from ledgerframes.texts.short_names import break_before_fingerprints, display_width, number_repeated, without_middle
+from ledgerframes.texts.short_names import (
+    break_before_fingerprints,
+    display_width,
+    mark_right_to_left,
+    number_repeated,
+    without_middle,
+)
 
 NO_METADATA = ("Creator", "Date", "Format", "Type")  # all that matplotlib would write
 SVG_DPI = 72
@@ -47,8 +53,6 @@ MAX_CENTERED_LABEL = 30  # characters of the label of an axis that starts in the
 # Characters that stay at the end of a shortened line, the first that keep all labels distinct: a kind of request ends with its
 # choice.
 KIND_ENDS = (14, 16, 12, 10)
-# The last letter of a name from right to left, after which a browser would write the fingerprint or a count on its left, too.
-RIGHT_TO_LEFT = re.compile(r"([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])(?=::| +[\d(])")
 COUNT = re.compile(r" \([^()]+\)$")  # at the end of a label, never shortened
 
 # Colors of the style that are text, lines or paper, each with its name in the SVG and its color on a dark page.
@@ -217,8 +221,7 @@ def _to_svg_element(figure: Figure) -> str:
     with rc_context(SVG_SETTINGS), laid_out(figure):
         figure.savefig(file, format="svg", metadata=dict.fromkeys(NO_METADATA))
     svg = re.sub("|".join(COLORS), lambda match: f"var(--{COLORS[match[0]][0]})", file.getvalue())
-    svg = RIGHT_TO_LEFT.sub("\\1\N{LEFT-TO-RIGHT MARK}", svg)
-    return svg[svg.index("<svg ") :]
+    return mark_right_to_left(svg[svg.index("<svg ") :])
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate, dropwhile
 
+# A letter before a fingerprint or a count.
+RIGHT_TO_LEFT = re.compile(r"([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])(?=::| +[\d(])")
 WITHOUT_WIDTH = ("Mn", "Me", "Cf")  # categories of letters
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 SHORT_FINGERPRINT = re.compile(r"::\w{6}…\w{4}\b")
@@ -73,6 +75,14 @@ def display_width(text: str) -> int:
     (4, 4, 1)
     """
     return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def mark_right_to_left(text: str, mark: str = "\N{LEFT-TO-RIGHT MARK}") -> str:
+    """Return a text with a mark after each name from right to left.
+
+    Without it, a browser would write the fingerprint or the count that follows on the left of the name.
+    """
+    return RIGHT_TO_LEFT.sub(rf"\1{mark}", text)
 
 
 def _width(letter: str) -> int:

@@ -18,6 +18,7 @@ from matplotlib.font_manager import fontManager
 import ledgerframes as lf
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots._canvas import STYLE
+from ledgerframes.report.page import figure_caption
 from ledgerframes.report.pictures import (
     COLORS,
     INKS,
@@ -113,6 +114,7 @@ def test_a_fingerprint_is_to_the_right_of_a_name_from_right_to_left(spend: pd.Da
     frame = spend.assign(submitting_participant_uid=f"{name}::1220{'ab' * 32}").head(1)
     svg = draw_pictures(lf.plot(frame).figure)[0][SVG]
     assert f"{name}\N{LEFT-TO-RIGHT MARK}::1220ab…abab" in texts(svg)
+    assert f"{name}&lrm;::1220ab…abab" in figure_caption(f"Coin of {name}::1220ab…abab", "")
 
 
 def test_wide_letters_count_twice_in_labels(spend: pd.DataFrame) -> None:

@@ -90,9 +90,9 @@ def transfers(frames: Frames) -> pd.DataFrame:
     registries, so the settlement's own tree does not tell the amount: load from an earlier time. Choices of registries have
     no rows here.
 
-    Picture, by :func:`ledgerframes.plot`: Before the name of an instrument stands the amount that was moved, as far as it
-    is known, in its own units. Units of different instruments do not compare. Number of exercises, one row per instrument,
-    a bar for each outcome.
+    Picture, by :func:`ledgerframes.plot`: Above the name of an instrument stands the amount that was moved, as far as it is
+    known, in its own units. Units of different instruments do not compare. Number of exercises, one row per instrument, a
+    bar for each outcome.
 
     Examples
     --------
