@@ -1,8 +1,8 @@
 """How often `lf.findings` is wrong on a quiet week, and how often it finds what was planted in one.
 
 A quiet week is seven days, from a Monday on, of a sandbox of 30 weeks and 400 events a day, from one of two stretches: the weeks
-after the first two and before an app provider becomes featured, and the weeks after that but the last, in which a package costs
-more and a day has twice the waste. What the sandbox plants each week, such as a negative cost, is part of it. Weeks of a
+after the first two and before an app provider becomes featured, and the weeks after that but the last, in which a package gets
+dearer and a day has twice the waste. What the sandbox plants each week, such as a negative cost, is part of it. Weeks of a
 stretch differ by chance only, so that any seven of them in any order are a window and the six weeks before it.
 
 A swinging week is a quiet one in which weeks and days have more or fewer requests than others: of each day, a part is left out.
@@ -187,10 +187,10 @@ def costly_kind(week: Tables, factor: float, before: list[Tables], draw: Draw) -
     kind = str(draw.choice(sorted(counts[counts >= 30].index)))
     times, ids = _times_and_ids(traffic)
     costs = traffic["total_traffic_cost"].to_numpy()
-    is_more_expensive = (kinds.reindex(ids).to_numpy() == kind) & (times >= DAY)
+    is_dearer = (kinds.reindex(ids).to_numpy() == kind) & (times >= DAY)
     return {
         **week,
-        "traffic": _with(traffic, "total_traffic_cost", np.where(is_more_expensive, costs * factor, costs).astype("int64")),
+        "traffic": _with(traffic, "total_traffic_cost", np.where(is_dearer, costs * factor, costs).astype("int64")),
     }, Plant("kind", kind)
 
 

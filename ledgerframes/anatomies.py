@@ -28,7 +28,7 @@ COLUMNS = {
     "node": ["position", "parent", "label", "parties"],
     "view": ["view_id", "parent_view_id", "informees", "confirmers"],
     "envelope": ["part", "position", "label", "traffic_cost"],
-    "activity": ["party", "round_number", "burn_bytes", "factor", "weight", "allowance"],
+    "activity": ["party", "round_number", "burn_bytes", "activity_weight", "weight", "allowance"],
 }
 
 
@@ -115,7 +115,7 @@ class Anatomy:
         records = read_rows(self._same_time, "activity_records", self.update_id, ["party", "round_number", "weight"])
         records = records.sort_values("party", ignore_index=True)
         computed = self._computed_weights() if len(rows) else None
-        names = ["burn_bytes", "factor"]
+        names = ["burn_bytes", "activity_weight"]
         if computed is None:
             return records.reindex(columns=[*records.columns, *names, "allowance"])
         facts = computed.set_index("party")[names].reindex(records["party"]).reset_index(drop=True)

@@ -102,10 +102,12 @@ def test_what_was_earned_is_the_published_weight_with_its_factor(tmp_path: Path)
     net = lf.connect("sandbox", events=1_000, days=3, store=tmp_path / "store")
     history = lf.load_events(net, since="0001-01-01", until="2026-11-09")
     published = history.activity_records.merge(lf.activity.recompute(history), on=["update_id", "party", "weight"])
-    chosen = published[published["factor"] != 1].iloc[-1]
+    chosen = published[published["activity_weight"] != 1].iloc[-1]
     transaction = lf.anatomy(history, chosen["update_id"])
     row = transaction.earned.set_index("party").loc[chosen["party"]]
-    assert (row["weight"], row["burn_bytes"], row["factor"]) == tuple(chosen[["weight", "burn_bytes", "factor"]])
+    assert (row["weight"], row["burn_bytes"], row["activity_weight"]) == tuple(
+        chosen[["weight", "burn_bytes", "activity_weight"]]
+    )
     rates = lf.activity.rewards(history).set_index("round_number")["rate_per_mb"]
     rate = rates[chosen["round_number_x"]]
     assert (row["allowance"] is None) if rate is None else row["allowance"] == Decimal(int(row["weight"])) * rate / 10**6

@@ -60,7 +60,7 @@ CATEGORIES = {
     "top_cause": ["contention", "timeout"],
     "verdict_result": ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"],
     "size": ["under 2 kB", "50 kB and more"],
-    "judgment": ["more expensive", "no clear change"],
+    "judgment": ["dearer", "no clear change"],
     "few_requests_for": [None, "p95"],
     "outcome": ["different", "equal"],
     "statistic": ["p95", "p95"],
@@ -428,7 +428,7 @@ def test_a_forecast_without_a_band_names_no_cases():
 def test_a_change_that_chance_explains_among_many_kinds_is_not_marked():
     """The band of a change that is not marked has 0 in it, so nothing seems to rise."""
     row = {"relative": 0.1, "median_before": 100, "median_after": 110, "low": 1, "high": 20, "low_all": [1, -5], "high_all": 20}
-    frame = result("cost.compare")(2).assign(**row, judgment=["more expensive", "no clear change"])
+    frame = result("cost.compare")(2).assign(**row, judgment=["dearer", "no clear change"])
     ax = plot(frame, picture="cost.compare")
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert ["10.0 %" in label for label in labels] == [True, False]

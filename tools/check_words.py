@@ -32,13 +32,13 @@ PARTICIPLES = re.compile(
 PREDICATE = re.compile(r"^_?(?:is|has|was)_")
 VAGUE_NOUNS = re.compile(
     r"(?:^|_)(?:place|places|reading|readings|finding|findings|beside|behind|aside|already|again|way|ways|shelf|crew|lane|moment"
-    r"|words|remarks|question|sentence|look|strays|stranger|strangers|twin|twins|pace|room|dear(?:er|est)|goes|go|fares)(?=_|$)"
+    r"|words|remarks|question|sentence|look|strays|stranger|strangers|twin|twins|pace|room|dearest|goes|go|fares)(?=_|$)"
 )
 ALLOWED_NAMES = {"write_behind", "findings", "FINDINGS"}
 NOUN_CLAUSE = re.compile(r"^(?:What|Which|Whose|Who|How|Where|That)\b(?!.*\?)")
 DIALECT = re.compile(
     r"\bask(?:s|ed|ing)?\b|\b[Gg]ave\b|\b(?:asked for|looked at|looked for|made from|that came|given by|taken from|taken apart"
-    r"|put together|gone on with|left out)\b|\b(?:[Mm]end(?:s|ed)?|fares?|dear(?:er|est)|[Ss]weeps?|turned down|put aside|at hand"
+    r"|put together|gone on with|left out)\b|\b(?:[Mm]end(?:s|ed)?|fares?|dearest|[Ss]weeps?|turned down|put aside|at hand"
     r"|of late|whatever)\b|\b(?:go|goes|gone|going|went) on\b|\b[Oo]f (?:one's|its|their|your|our|his) own\b"
     r"|\black(?:s|ed|ing)?\b|\b(?:beside|besides|meanwhile)\b|\b(?:makes? no sense|and such|and the like)\b"
 )

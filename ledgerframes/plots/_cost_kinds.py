@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_ENVELOPES = 25
 MAX_POINTS = 5_000
-JUDGMENT_COLORS = {"more expensive": 1, "cheaper": 3}
+JUDGMENT_COLORS = {"dearer": 1, "cheaper": 3}
 STATISTICS = {"median": "Median", "max": "Highest", **{f"p{each}": f"{each}th percentile of the" for each in (90, 95, 99)}}
 
 

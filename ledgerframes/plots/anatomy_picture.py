@@ -94,6 +94,6 @@ def _draw_earned(ax: Axes, earned: pd.DataFrame, missing: str) -> None:
 
 def _earned_text(row: pd.Series) -> str:
     text = c.weight(float(row["weight"]))
-    if not pd.isna(row["factor"]):
-        text = f"{c.size(float(row['burn_bytes']))} × {row['factor'].normalize():f} = {text}"
+    if not pd.isna(row["activity_weight"]):
+        text = f"{c.size(float(row['burn_bytes']))} × {row['activity_weight'].normalize():f} = {text}"
     return text if pd.isna(row["allowance"]) else f"{text}, {row['allowance']:,.4f} coin"

@@ -72,7 +72,7 @@ def test_the_example() -> None:
     assert rows["party"].tolist() == ["A", "B"]
     assert rows["burn_bytes"].tolist() == [4637, 663]
     assert rows["weight"].tolist() == [4637, 1458]
-    assert rows["factor"].tolist() == [Decimal(1), Decimal("2.2")]
+    assert rows["activity_weight"].tolist() == [Decimal(1), Decimal("2.2")]
     only_a = lf.activity.recompute(world.frames(), featured=given_state({"A": None})["featured"])
     assert only_a["weight"].tolist() == [5301]
 
@@ -285,7 +285,7 @@ def test_weights_of_the_example() -> None:
         [7, "A", 2, 900, 0.9],
         [7, "B", 1, 100, 0.1],
     ]
-    assert rows[["factor", "burn_bytes", "is_partial"]].isna().all(axis=None)
+    assert rows[["activity_weight", "burn_bytes", "is_partial"]].isna().all(axis=None)
     assert rows["coverage"].tolist() == [0, 0]
 
 
@@ -293,7 +293,7 @@ def test_burned_bytes_are_never_a_division() -> None:
     world = usual_world().request("u", 2, total=5301, envelopes=EXAMPLE, views=EXAMPLE_VIEWS, records=[("A", 4637), ("B", 1458)])
     rows = lf.activity.weights(world.frames())
     assert rows[["weight", "burn_bytes"]].to_numpy().tolist() == [[4637, 4637], [1458, 663]]
-    assert rows["factor"].tolist() == [Decimal(1), Decimal("2.2")]
+    assert rows["activity_weight"].tolist() == [Decimal(1), Decimal("2.2")]
     world.request("v", 3, total=50, views=[[["B"]]], records=[("B", 111)])  # computed: 110
     again = lf.activity.weights(world.frames()).set_index("party")
     assert pd.isna(again.loc["B", "burn_bytes"])

@@ -40,9 +40,9 @@ def row(result, template="Main:Asset"):
     return found
 
 
-def test_a_rise_is_more_expensive(side):
+def test_a_rise_is_dearer(side):
     (only,) = cost.compare(side([(TRANSFER, [100] * 30)]), side([(TRANSFER, [118] * 30)])).to_dict("records")
-    assert (only["difference"], only["low"], only["high"], only["judgment"]) == (18, 18, 18, "more expensive")
+    assert (only["difference"], only["low"], only["high"], only["judgment"]) == (18, 18, 18, "dearer")
     assert (only["relative"], only["low_all"], only["contribution"]) == (0.18, 18, 1.0)
     assert (only["median_before"], only["median_after"], only["change"]) == (100, 118, 540)
     assert pd.isna(only["p95_before"])  # needs 72 requests
@@ -135,7 +135,7 @@ def test_a_judgment_never_contradicts_the_interval_for_all_kinds(side):
     alone = row(cost.compare(side([(TRANSFER, first)]), side([(TRANSFER, second)])))
     among = row(cost.compare(side([(TRANSFER, first), *others]), side([(TRANSFER, second), *others])))
     assert alone["low"] == among["low"]
-    assert (alone["judgment"], alone["low_all"] > 0) == ("more expensive", True)
+    assert (alone["judgment"], alone["low_all"] > 0) == ("dearer", True)
     assert (among["judgment"], among["low_all"] > 0) == ("no clear change", False)
 
 
@@ -165,7 +165,7 @@ def test_windows_of_unequal_length_are_named_and_compared_per_day():
 
 
 def test_a_window_that_the_history_begins_in_is_no_whole_one():
-    """Two days of which the history has one cost half of two whole days, and nothing got more expensive."""
+    """Two days of which the history has one cost half of two whole days, and nothing got dearer."""
     whole = window_of(2, [100] * 70)
     facts = {"status": "final", "rows": 35, "source": "file", "since": DAY + timedelta(days=1), "until": whole.window.until}
     begun = testing.frames_of(window=whole.window, coverage=[facts], network="memory", traffic=whole.traffic.tail(35))
@@ -201,7 +201,7 @@ def test_unknown_costs_lower_the_coverage_and_leave_no_contribution(side):
     result = cost.compare(side([(TRANSFER, [100] * 30 + [None] * 10)]), side([(TRANSFER, [118] * 30)]))
     only = row(result)
     assert (only["requests_before"], only["requests_after"], only["coverage"]) == (30, 30, 60 / 70)
-    assert only["judgment"] == "more expensive"
+    assert only["judgment"] == "dearer"
     assert pd.isna(only["contribution"])
 
 
@@ -224,7 +224,7 @@ def test_versions_are_compared_in_pairs():
     assert result["package_id_before"].tolist() == ["p1", "p1"]
     assert result["package_id_after"].tolist() == ["p1", "p2"]
     assert result["difference"].tolist() == [0, 18]
-    assert result["judgment"].tolist() == ["no clear change", "more expensive"]
+    assert result["judgment"].tolist() == ["no clear change", "dearer"]
     assert cost.compare(first, second)["package_ids_after"].tolist() == ["p1, p2"]
 
 

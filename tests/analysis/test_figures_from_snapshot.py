@@ -110,11 +110,11 @@ def test_an_anatomy_takes_a_snapshot(network: tuple[lf.Network, Frames]) -> None
     records = part.activity_records
     assert len(records)
     update_id = records["update_id"].iloc[0]
-    assert lf.anatomy(part, update_id).earned["factor"].isna().all()
+    assert lf.anatomy(part, update_id).earned["activity_weight"].isna().all()
     earned, whole = lf.anatomy(part, update_id, base=contracts).earned, lf.anatomy(history, update_id).earned
-    names = ["party", "weight", "burn_bytes", "factor"]
+    names = ["party", "weight", "burn_bytes", "activity_weight"]
     pd.testing.assert_frame_equal(earned[names], whole[names])
-    assert earned["factor"].notna().all()
+    assert earned["activity_weight"].notna().all()
 
 
 def test_the_error_says_in_one_line_how_to_get_the_state(network: tuple[lf.Network, Frames]) -> None:

@@ -269,10 +269,10 @@ def test_a_slow_party_is_named() -> None:
 
 
 def test_a_costly_kind_is_named() -> None:
-    def more_expensive(event: Event) -> list[Event]:
+    def dearer(event: Event) -> list[Event]:
         return [replace(event, cost=round(1.3 * (event.cost or 0))) if event.nodes[0][2] == "Split" else event]
 
-    row = only(found(more_expensive), "kind", "cost per request")
+    row = only(found(dearer), "kind", "cost per request")
     accepted = [event for event in requests() if event.nodes[0][2] == "Split" and event.result == "ACCEPTED"]
     now = [round(1.3 * (event.cost or 0)) for event in accepted if is_new(event)]
     before = [event.cost or 0 for event in accepted if not is_new(event)]

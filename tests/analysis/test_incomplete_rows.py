@@ -201,7 +201,7 @@ def test_a_rise_from_nothing_has_no_percentage() -> None:
         traffic = [{**head(f"u{each}", each / 10), "total_traffic_cost": cost} for each in range(40)]
         return testing.frames_of(window=WINDOW, updates=updates, traffic=traffic)
 
-    assert "1 more expensive (transaction from 0)" in statement(lf.cost.compare(side(0), side(50)))
+    assert "1 dearer (transaction from 0)" in statement(lf.cost.compare(side(0), side(50)))
 
 
 def test_a_bill_of_an_unknown_party_and_of_one_without_a_name_has_two_entries() -> None:

@@ -109,7 +109,7 @@ def test_a_rise_is_named_in_a_total_that_falls() -> None:
     )
 
 
-def test_no_part_is_called_a_higher_cost_where_no_kind_is_clearly_more_expensive() -> None:
+def test_no_part_is_called_a_higher_cost_where_no_kind_is_clearly_dearer() -> None:
     before = decided({(0, "a"): (0, 40)}, WEEK_BEFORE)
     costs = [(number, 100 if number % 2 else 103) for number in range(40)]
     rows = [
@@ -120,7 +120,7 @@ def test_no_part_is_called_a_higher_cost_where_no_kind_is_clearly_more_expensive
                        "Change of the known cost")  # fmt: skip
     assert change["details"][:2] == [
         "In bytes, it is made up of +60 from other costs within the kinds.",
-        "Of 1 kind with enough requests, none is clearly more expensive or cheaper.",
+        "Of 1 kind with enough requests, none is clearly dearer or cheaper.",
     ]
     assert not [detail for detail in change["details"] if "higher" in detail or "median" in detail]
 

@@ -364,7 +364,7 @@ def test_only_changes_that_hold_for_all_kinds_are_named() -> None:
             "template_name": "A:B",
             "choice": ["Clear", "Chance", "New"],
             "requests_before": [40, 40, 0],
-            "judgment": pd.Categorical(["more expensive", "no clear change", "new"], COMPARE.column("judgment").choices),
+            "judgment": pd.Categorical(["dearer", "no clear change", "new"], COMPARE.column("judgment").choices),
             "relative": [0.2, 0.1, math.nan],
             "change": pd.array([-5, 1_200, None], dtype="Int64"),
             "requests_after": [40, 1, 3],
@@ -372,7 +372,7 @@ def test_only_changes_that_hold_for_all_kinds_are_named() -> None:
     )
     counts = "0 cheaper, 1 without a clear change, 1 new."
     assert COMPARE.answer is not None
-    text = f"Kinds of request: 1 more expensive (Clear +20.0 %), {counts}"
+    text = f"Kinds of request: 1 dearer (Clear +20.0 %), {counts}"
     largest = "Largest change: Chance, +1.20 kB (1 request with a known cost, 40 before)."
     assert COMPARE.answer(kinds) == f"{largest} {text}"
     unknown = kinds.assign(change=pd.array([None] * 3, dtype="Int64"))

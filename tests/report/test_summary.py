@@ -65,9 +65,9 @@ def test_the_change_and_its_parts_add_up(periods: Periods) -> None:
     assert sum(int(part.split(" from ")[0].replace(",", "").replace("−", "-")) for part in parts) == change
 
 
-def test_a_more_expensive_kind_is_named_with_its_change() -> None:
+def test_a_dearer_kind_is_named_with_its_change() -> None:
     row: Any = SimpleNamespace(
-        judgment="more expensive", requests_before=106, requests_after=108, difference=2784, median_before=15307,
+        judgment="dearer", requests_before=106, requests_after=108, difference=2784, median_before=15307,
         low_all=749, high_all=4405, package_ids_before="071c", package_ids_after="071c, bd3074d20f918c3c",
         coverage_before=1.0, coverage_after=1.0,
     )  # fmt: skip

@@ -248,12 +248,12 @@ def kinds_that_moved(before: Stored, after: Stored) -> Iterator[str]:
 def judgments(before: Stored, after: Stored) -> Iterator[str]:
     first, second = costs_by_kind(before), costs_by_kind(after)
     found = Counter(verdict_of(kind, first, second)[0] for kind in first | second)
-    more_expensive, cheaper = found["more expensive"], found["cheaper"]
-    judged = more_expensive + cheaper + found["no clear change"]
+    dearer, cheaper = found["dearer"], found["cheaper"]
+    judged = dearer + cheaper + found["no clear change"]
     if judged:
         subject = f"Of {judged:,} {'kind' if judged == 1 else 'kinds'} with enough requests,"
-        some = f"{more_expensive:,} {'is' if more_expensive == 1 else 'are'} clearly more expensive and {cheaper:,} cheaper"
-        yield f"{subject} {some if more_expensive or cheaper else 'none is clearly more expensive or cheaper'}."
+        some = f"{dearer:,} {'is' if dearer == 1 else 'are'} clearly dearer and {cheaper:,} cheaper"
+        yield f"{subject} {some if dearer or cheaper else 'none is clearly dearer or cheaper'}."
 
 
 def verdict_of(kind: Kind, before: Any, after: Any) -> tuple[str, int, int]:
@@ -268,7 +268,7 @@ def verdict_of(kind: Kind, before: Any, after: Any) -> tuple[str, int, int]:
         return "too few", 0, 0
     first, second = sorted(before[kind]), sorted(after[kind])
     low, high = bootstrap(first, second, 0.025 / len(judged))
-    return "more expensive" if low > 0 else "cheaper" if high < 0 else "no clear change", low, high
+    return "dearer" if low > 0 else "cheaper" if high < 0 else "no clear change", low, high
 
 
 def reason(kind: Kind, first: Any, second: Any, old: Any, current: Any, has_unknown: bool) -> str:

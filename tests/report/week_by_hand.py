@@ -72,11 +72,9 @@ def sentence_on_kinds(sides: Sides) -> str:
     first, second = costs_by_kind(sides.before), costs_by_kind(sides.after)
     verdicts = {kind: verdict_of(kind, first, second)[0] for kind in first | second}
     changes = {kind: sum(second.get(kind, [])) - sum(first.get(kind, [])) for kind in verdicts}
-    more_expensive = sorted(
-        (kind for kind in verdicts if verdicts[kind] == "more expensive"), key=lambda kind: -abs(changes[kind])
-    )
+    dearer = sorted((kind for kind in verdicts if verdicts[kind] == "dearer"), key=lambda kind: -abs(changes[kind]))
     texts = []
-    for kind in more_expensive:
+    for kind in dearer:
         before, after = (middle(side[kind]) for side in (first, second))
         texts.append(f"{kind_name(kind)} +{percent(after - before, before)}")
     counts = Counter(verdicts.values())
@@ -88,7 +86,7 @@ def sentence_on_kinds(sides: Sides) -> str:
     sign, after = "−" if changes[most] < 0 else "+", len(second.get(most, []))
     counted = f"{after:,} request{'s' * (after != 1)} with a known cost, {len(first.get(most, [])):,} before"
     largest = f"Largest change: {kind_name(most)}, {sign}{size_of(abs(changes[most]))} ({counted})."
-    return f"{largest} Kinds of request: {len(more_expensive):,} more expensive{listed}, {other}."
+    return f"{largest} Kinds of request: {len(dearer):,} dearer{listed}, {other}."
 
 
 def sentence_on_providers(stored: Stored) -> str:

@@ -36,14 +36,14 @@ def _queries_of_recompute(frames: Frames, **state: Any) -> list[Query]:
 
 
 PARTY = declare.Grouping((declare.text("party", "App provider. Missing for a period without records."),))
-FACTOR = declare.amount("factor", "Factor of the right. Missing if it is unknown or changed.")
+FACTOR = declare.amount("activity_weight", "Factor of the right. Missing if it is unknown or changed.")
 LABEL = declare.Grouping((declare.text("label", "Group of the party's label. Missing without a label."),))
 WEIGHTS = declare.Figure(
     "activity.weights",
     caption="Activity weights",
     answer=answers.of_weights,
     answers_over_time=True,
-    main_columns=("weight", "share", "requests", "factor", "burn_bytes"),
+    main_columns=("weight", "share", "requests", "activity_weight", "burn_bytes"),
     distinct=(),
     rows="One row per round or period and group; sorted by time, then by weight from the largest, then by party.",
     by={"party": PARTY, "label": LABEL},
@@ -81,7 +81,7 @@ RECOMPUTE = declare.Figure(
         declare.integer("round_number", "Lowest open round at that time."),
         declare.text("party", "App provider."),
         declare.cost("burn_bytes", "Bytes before the factor."),
-        declare.amount("factor", "Factor of the right when the round opened."),
+        declare.amount("activity_weight", "Factor of the right when the round opened."),
         declare.integer("weight", "Activity weight, rounded down.", declare.WEIGHT_UNIT, "Activity weight"),
     ),
     condition="with known envelopes, round and state",
@@ -146,7 +146,7 @@ def weights(
         - ``label`` (str, with by="label"): Group of the party's label. Missing without a label.
         - ``requests`` (int64, requests): Requests with a record.
         - ``weight`` (Int64, weighted bytes): Sum of weights. Missing without records.
-        - ``factor`` (decimal128(38, 10)[pyarrow]): Factor of the right. Missing if it is unknown or changed.
+        - ``activity_weight`` (decimal128(38, 10)[pyarrow]): Factor of the right. Missing if it is unknown or changed.
         - ``burn_bytes`` (Int64, bytes): Bytes before the factor. Missing if those of any record are unknown.
         - ``share`` (float64, share of 1): Share of the weight of the period, of the round, or of all records. Missing without
           weight.
@@ -178,7 +178,7 @@ def weights(
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> weights = lf.activity.weights(frames, every=None)
-    >>> bool((weights["weight"] >= weights["burn_bytes"])[weights["factor"] >= 1].all())
+    >>> bool((weights["weight"] >= weights["burn_bytes"])[weights["activity_weight"] >= 1].all())
     True
     """
     WEIGHTS.check(frames, by)
@@ -188,7 +188,7 @@ def weights(
     values = {
         **grouped.keys,
         **grouped.values,
-        "factor": to_amounts(grouped.values["factor"]),
+        "activity_weight": to_amounts(grouped.values["activity_weight"]),
         "share": ratio(grouped.values["weight"], _totals_of_times(grouped.values["weight"], grouped.keys)),
     }
     if every == "round":
@@ -239,7 +239,7 @@ def recompute(
         - ``round_number`` (Int64): Lowest open round at that time.
         - ``party`` (str): App provider.
         - ``burn_bytes`` (Int64, bytes): Bytes before the factor.
-        - ``factor`` (decimal128(38, 10)[pyarrow]): Factor of the right when the round opened.
+        - ``activity_weight`` (decimal128(38, 10)[pyarrow]): Factor of the right when the round opened.
         - ``weight`` (Int64, weighted bytes): Activity weight, rounded down.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of this result with known envelopes, round and
           state. Missing if there are none.
@@ -267,13 +267,13 @@ def recompute(
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> computed = lf.activity.recompute(frames)
-    >>> bool((computed["weight"] == computed["burn_bytes"])[computed["factor"] == 1].all())
+    >>> bool((computed["weight"] == computed["burn_bytes"])[computed["activity_weight"] == 1].all())
     True
     """
     RECOMPUTE.check(frames)
     state = network_state(frames, featured, sv_participants, rounds, base)
     rows = run(frames, _weights_query(state))
-    rows["factor"] = to_amounts(rows["factor"])
+    rows["activity_weight"] = to_amounts(rows["activity_weight"])
     return RECOMPUTE.build(frames, {**rows, "coverage": computable_share(rows)})
 
 
@@ -326,7 +326,7 @@ def _totals_of_times(weight: pd.Series, keys: pd.DataFrame) -> pd.Series:
 
 def _weights_query(state: NetworkState) -> Query:
     select = """
-SELECT update_id, record_time, round_number, party, burn_bytes, factor, weight, accepted, unknown
+SELECT update_id, record_time, round_number, party, burn_bytes, factor AS activity_weight, weight, accepted, unknown
 FROM weights_of_updates
 CROSS JOIN computable
 ORDER BY migration_id, record_time, update_id, party"""

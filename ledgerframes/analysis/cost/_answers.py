@@ -197,11 +197,11 @@ def of_anatomy(result: pd.DataFrame) -> str:
 
 
 def of_compare(result: pd.DataFrame) -> str:
-    """Return the largest change, and how many kinds are more expensive or cheaper."""
+    """Return the largest change, and how many kinds are dearer or cheaper."""
     if not result["requests_before"].sum():
         return "No request before has a known cost, so nothing compares."
     counts = result["judgment"].value_counts()
-    texts = [f"{_kind_of(row)} {_rise(row.relative)}" for row in iter_rows(result[result["judgment"] == "more expensive"])]
+    texts = [f"{_kind_of(row)} {_rise(row.relative)}" for row in iter_rows(result[result["judgment"] == "dearer"])]
     names = f" ({', '.join(texts)})" if texts else ""
     others = {
         "without a clear change": counts["no clear change"],
@@ -209,7 +209,7 @@ def of_compare(result: pd.DataFrame) -> str:
         "new": counts["new"],
         "gone": counts["gone"],
     }
-    changed = [f"{counts['more expensive']:,} more expensive{names}", f"{counts['cheaper']:,} cheaper"]
+    changed = [f"{counts['dearer']:,} dearer{names}", f"{counts['cheaper']:,} cheaper"]
     unclear = [f"{count:,} {text}" for text, count in others.items() if count]
     return f"{_largest_change(result)}Kinds of request: {', '.join([*changed, *unclear])}."
 

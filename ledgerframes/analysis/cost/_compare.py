@@ -29,7 +29,7 @@ from ledgerframes.statistics.percentiles import percentile
 from ledgerframes.values import decimals
 from ledgerframes.values.money import NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
 
-JUDGMENTS = ("more expensive", "cheaper", "no clear change", "too few", "new", "gone")
+JUDGMENTS = ("dearer", "cheaper", "no clear change", "too few", "new", "gone")
 LEVEL = 0.05
 SIDES = ("before", "after")
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -85,7 +85,7 @@ COMPARE = declare.Figure(
         declare.choice(
             "judgment",
             JUDGMENTS,
-            "more expensive or cheaper if the interval for all judged kinds together excludes 0. Otherwise no clear change, "
+            "dearer or cheaper if the interval for all judged kinds together excludes 0. Otherwise no clear change, "
             "too few, new, or gone.",
         ),
         declare.amount("coin_difference", "Difference in coin, at the list price. Missing without prices.", "coin"),
@@ -176,8 +176,8 @@ def compare(
         - ``low_all`` (Int64, bytes): Low end of the 95 % interval for all judged kinds. Missing where `difference` is.
         - ``high_all`` (Int64, bytes): High end of the 95 % interval for all judged kinds. Missing where `difference` is.
         - ``relative`` (float64, share of 1): Difference divided by the median before. Missing if that median is 0.
-        - ``judgment`` (category): more expensive or cheaper if the interval for all judged kinds together excludes 0. Otherwise
-          no clear change, too few, new, or gone.
+        - ``judgment`` (category): dearer or cheaper if the interval for all judged kinds together excludes 0. Otherwise no
+          clear change, too few, new, or gone.
         - ``coin_difference`` (decimal128(38, 10)[pyarrow], coin): Difference in coin, at the list price. Missing without
           prices.
         - ``change`` (Int64, bytes): Total cost after minus total cost before. Missing if the windows differ in length.
@@ -203,7 +203,7 @@ def compare(
     Notes
     -----
     Source: traffic summaries and root nodes of history events. The interval is that of the percentile bootstrap with infinitely
-    many resamples. Among many kinds, some seem more expensive by chance alone, so ``judgment`` follows from the interval for all
+    many resamples. Among many kinds, some seem dearer by chance alone, so ``judgment`` follows from the interval for all
     kinds together. Costs depend on the number of validators, so a change is not necessarily due to the app
     (docs/facts.md#costs-per-network). If the windows differ in length, ``change_per_day`` compares the totals, and
     ``coverage_time`` is the part of the longer window that both cover.
@@ -324,7 +324,7 @@ def _judgment(before: Requests, after: Requests, difference: PercentileDifferenc
         return "gone" if before.count else "new"
     if difference.low is None or difference.high is None:
         return "too few"
-    return "more expensive" if difference.low > 0 else "cheaper" if difference.high < 0 else "no clear change"
+    return "dearer" if difference.low > 0 else "cheaper" if difference.high < 0 else "no clear change"
 
 
 def _coin_difference(differences: pd.Series, after: Frames, price: TrafficPrice | None, rate: NetworkRate | None) -> pd.Series:

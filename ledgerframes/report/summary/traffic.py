@@ -140,7 +140,7 @@ def _coverage_note(before: Costs, after: Costs) -> str:
 def _parts(before: Costs, after: Costs) -> str:
     """Return the parts of the change, such as more requests, other costs, and other kinds.
 
-    The parts are bookkeeping. Whether a kind is more expensive is for :func:`_judgments` to say.
+    The parts are bookkeeping. Whether a kind is dearer is for :func:`_judgments` to say.
     """
     parts = decompose(*(_requests_and_bytes(side.kinds) for side in (before, after)))
     texts = {
@@ -163,18 +163,16 @@ def _requests_and_bytes(kinds: pd.DataFrame) -> dict[Any, tuple[int, int]]:
 
 
 def _judgments(kinds: pd.DataFrame) -> str:
-    """Return how many kinds are clearly more expensive or cheaper, or an empty text."""
+    """Return how many kinds are clearly dearer or cheaper, or an empty text."""
     counts = kinds["judgment"].value_counts()
-    more_expensive, cheaper, unclear = (int(counts[name]) for name in ("more expensive", "cheaper", "no clear change"))
-    judged = more_expensive + cheaper + unclear
+    dearer, cheaper, unclear = (int(counts[name]) for name in ("dearer", "cheaper", "no clear change"))
+    judged = dearer + cheaper + unclear
     if not judged:
         return ""
     subject = f"Of {pluralize(judged, 'kind')} with enough requests,"
-    if not more_expensive and not cheaper:
-        return f"{subject} none is clearly more expensive or cheaper."
-    return (
-        f"{subject} {more_expensive:,} {'is' if more_expensive == 1 else 'are'} clearly more expensive and {cheaper:,} cheaper."
-    )
+    if not dearer and not cheaper:
+        return f"{subject} none is clearly dearer or cheaper."
+    return f"{subject} {dearer:,} {'is' if dearer == 1 else 'are'} clearly dearer and {cheaper:,} cheaper."
 
 
 def _kinds(kinds: pd.DataFrame) -> Iterator[str]:
@@ -193,7 +191,7 @@ def _reason(row: Any) -> str:
         return "a new kind" if row.judgment == "new" else "a kind that no longer occurs"
     known = "" if row.coverage_before == row.coverage_after == 1 else " with a known cost"
     counts = f"{pluralize(row.requests_after, 'request')}{known} ({row.requests_before:,} before)"
-    if row.judgment not in ("more expensive", "cheaper"):
+    if row.judgment not in ("dearer", "cheaper"):
         return counts
     size = signed_percent(int(row.difference), int(row.median_before)) if row.median_before else signed(int(row.difference))
     interval = f"{signed(int(row.low_all))} to {signed(int(row.high_all))} bytes"
