@@ -192,7 +192,7 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
         (lambda frames: frames.where("verdicts", "REJECTED"), "predicate must be a function"),
         (lambda frames: frames.where("verdicts", lambda rows: True), "boolean Series"),
         (lambda frames: frames.where("verdicts", lambda rows: rows["update_id"]), "boolean Series"),
-        (lambda frames: frames.where("verdicts", lambda rows: ~rows["update_visible"].astype(int).astype(object)), "boolean Series"),
+        (lambda frames: frames.where("verdicts", lambda rows: rows["view_count"].astype(object)), "boolean Series"),
         (lambda frames: frames.where("updates", update_id="\ud800"), "update_id= must be values of type string"),
         (lambda frames: frames.where("verdicts", party="\ud800"), "submitting_parties= must be values of type string"),
         (lambda frames: frames.where("updates", record_time=datetime(2026, 11, 8)), "must be times with a time zone"),

@@ -22,7 +22,7 @@ from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES, RANKINGS
 from ledgerframes.plots.checks import check_result, has_gaps, require_no_index, with_times_in_utc
 from ledgerframes.report.cells import is_measured, units_of
-from ledgerframes.report.day_bars import MAX_DAYS, PERIOD, DayBars
+from ledgerframes.report.day_bars import DAY, MAX_DAYS, PERIOD, DayBars
 from ledgerframes.report.order import describe_order
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
 from ledgerframes.statistics import printing
@@ -250,7 +250,8 @@ def _days_of(days: pd.DataFrame, figure: Figure, names: list[str]) -> DayBars | 
     They are None with too few or too many days, or without numbers.
     """
     *keys, column = names
-    if days.attrs.get(NAME) != figure.name or not {*keys, PERIOD} <= {*days.columns}:
+    is_of_rows = days.attrs.get(NAME) == figure.name and {*keys, PERIOD, "period_end"} <= {*days.columns}
+    if not is_of_rows or (days["period_end"] - days[PERIOD] != DAY).any():
         raise UsageError('days= must be the result of the same analysis and groups with every="1d".')
     count = days[PERIOD].nunique()
     if not column or not keys or not 2 <= count <= MAX_DAYS:

@@ -12,7 +12,7 @@ from ledgerframes.report.cells import LEFT, Column, Units
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_html as escape
 
-PERIOD = "period_start"
+PERIOD, DAY = "period_start", pd.Timedelta(days=1)
 MAX_DAYS = 31  # more bars are too narrow for a cell
 MIN_REQUESTS = 20  # of a day, because a share of fewer is mostly chance
 HEAD = f'<th scope="col" class="days"{LEFT}>by day<br><small>own scale</small></th>'

@@ -16,6 +16,7 @@ from ledgerframes.report.tables import TableOutput
 
 from .test_heads import WEEK, decided
 
+ENDS = ("period_start", "period_end")
 HOSTILE = "<script>alert(1)</script>::1220" + "ab" * 32
 BYTES = {"ours": [3_000, 0, 1_000, 0, 0, 0, 500], HOSTILE: [0, 0, 100, 200, 0, 0, 0]}
 
@@ -85,13 +86,16 @@ def test_one_day_and_too_many_have_no_bars(week: lf.Frames) -> None:
     day = week.between(WEEK.since, WEEK.since + pd.Timedelta(days=1).to_pytimedelta())
     spent, one = lf.cost.spend(day, by="participant"), lf.cost.spend(day, by="participant", every="1d")
     assert "by day" not in table_of(spent, one)._repr_html_()
-    hours = lf.cost.spend(week, by="participant", every="1h")
-    assert "by day" not in table_of(lf.cost.spend(week, by="participant"), hours)._repr_html_()
+    spent, by_day = lf.cost.spend(week, by="participant"), lf.cost.spend(week, by="participant", every="1d")
+    later = [by_day.assign(**{name: by_day[name] + pd.Timedelta(weeks=n) for name in ENDS}) for n in range(5)]
+    assert "by day" in table_of(spent, pd.concat(later[:4]))._repr_html_()
+    assert "by day" not in table_of(spent, pd.concat(later))._repr_html_()
 
 
 def test_days_of_another_analysis_are_refused(week: lf.Frames) -> None:
     spent = lf.cost.spend(week, by="participant")
-    for days in (spent, lf.cost.spend(week, every="1d"), lf.cost.wasted(week, by="participant", every="1d")):
+    hours = lf.cost.spend(week, by="participant", every="1h")
+    for days in (spent, hours, lf.cost.spend(week, every="1d"), lf.cost.wasted(week, by="participant", every="1d")):
         with pytest.raises(UsageError, match=r'days= must be the result of the same analysis and groups with every="1d"\.'):
             lf.show(spent, days=days)
 
