@@ -144,16 +144,7 @@ class SampleTable:
         if mappings is None or not all(isinstance(row, Mapping) for row in mappings):
             raise UsageError(f"rows of {self.spec.name} must be a list of mappings, got {rows!r}.")
         self.spec.select(list(dict.fromkeys(name for row in mappings for name in row)))
-        columns = {
-            column.name: _to_array(
-                column,
-                [
-                    row.get(column.name, None if column.nullable else _sampled(self.spec, column, number))
-                    for number, row in enumerate(mappings)
-                ],
-            )
-            for column in self.spec.columns
-        }
+        columns = {column.name: _to_array(column, _filled(self.spec, column, mappings)) for column in self.spec.columns}
         return _from_arrays(self.spec, columns)
 
 
@@ -292,6 +283,13 @@ def _has_value_for_each_row(column: Column, values: Any) -> bool:
     if not pa.types.is_list(column.type):
         return True
     return any(value is None or (hasattr(value, "__len__") and not isinstance(value, str)) for value in values)
+
+
+def _filled(spec: Table, column: Column, rows: Sequence[Mapping[str, object]]) -> list[object]:
+    """Return the values of a column, sampled where a row has none and it cannot be missing."""
+    if column.nullable:
+        return [row.get(column.name) for row in rows]
+    return [row[column.name] if column.name in row else _sampled(spec, column, number) for number, row in enumerate(rows)]
 
 
 def _sampled(spec: Table, column: Column, number: int) -> object:
