@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis.activity.reconciliation import weights_without_faults
 from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.reconcile._reward_links import DIFFERS, EQUAL, NOT_PUBLIC, PARTIAL, UNKNOWN, Link
@@ -71,6 +72,24 @@ def check_weights(
     base: Snapshot | None,
 ) -> WeightCheck:
     """Return the rounds whose published weights do not follow from requests."""
+    if featured is None and sv_participants is None and rounds is None and base is None:
+        return _check_by_history(frames)
+    return _check(frames, featured, sv_participants, rounds, base)
+
+
+@once_per_frames
+def _check_by_history(frames: Frames) -> WeightCheck:
+    """Return the check by the state in the history."""
+    return _check(frames, None, None, None, None)
+
+
+def _check(
+    frames: Frames,
+    featured: pd.DataFrame | None,
+    sv_participants: pd.DataFrame | None,
+    rounds: pd.DataFrame | None,
+    base: Snapshot | None,
+) -> WeightCheck:
     try:
         rows = weights_without_faults(frames, featured, sv_participants, rounds, base)
     except CoverageError:
