@@ -75,8 +75,10 @@ def week(change: Change = lambda event: [event]) -> Frames:
     return frames_of(list(requests(change, 1)), window=Window(MONDAY, MONDAY + WEEK))
 
 
-def found(change: Change = lambda event: [event], **named: Any) -> pd.DataFrame:
-    return lf.findings(week(change), history=history(), **named)
+@functools.cache
+def found(change: Change) -> pd.DataFrame:
+    """What is found in a changed week, which several tests look at."""
+    return lf.findings(week(change), history=history())
 
 
 def is_new(event: Event) -> bool:
@@ -87,10 +89,46 @@ def hour_of(event: Event) -> int:
     return int(event.at + 6 * 24)
 
 
+# -- changes that several tests look at -----------------------------------------------------------------------------------
+
+
+def six_empty_hours(event: Event) -> list[Event]:
+    return [] if 50 <= hour_of(event) < 56 else [event]
+
+
+def slower(event: Event) -> list[Event]:
+    return [replace(event, seconds=3 * event.seconds) if event.views else event]
+
+
+def dearer(event: Event) -> list[Event]:
+    return [replace(event, cost=round(1.3 * (event.cost or 0))) if event.nodes[0][2] == "Split" else event]
+
+
+def with_a_giant(event: Event) -> list[Event]:
+    return [replace(event, cost=600_000) if event.id == "0-0300" else event]
+
+
+NEW = "PAR::<b>new\x1b[31m"
+
+
+def with_a_new_participant(event: Event) -> list[Event]:
+    return [replace(event, participant=NEW) if event.id[-2:] == "30" else event]
+
+
+@functools.cache
+def giant_week() -> Frames:
+    return week(with_a_giant)
+
+
 @pytest.fixture(scope="module")
 def quiet() -> Frames:
     """All seven weeks."""
     return frames_of(list(requests()), window=WEEKS)
+
+
+@pytest.fixture(scope="module")
+def found_in_quiet(quiet: Frames) -> pd.DataFrame:
+    return lf.findings(quiet)
 
 
 def only(result: pd.DataFrame, subject: str, what: str) -> pd.Series:
@@ -98,8 +136,8 @@ def only(result: pd.DataFrame, subject: str, what: str) -> pd.Series:
     return pd.Series(row)
 
 
-def test_nothing_unusual_is_an_empty_frame_and_a_sentence(quiet: Frames) -> None:
-    result = lf.findings(quiet)
+def test_nothing_unusual_is_an_empty_frame_and_a_sentence(found_in_quiet: pd.DataFrame) -> None:
+    result = found_in_quiet
     columns = FIGURES["findings"].result_columns()
     assert result.empty
     assert [str(dtype) for dtype in result.dtypes] == [column.dtype for column in columns]
@@ -139,14 +177,14 @@ def test_each_call_shows_what_its_sentence_says() -> None:
     row = only(found, "participant", "requests")
     shown = eval(row["figure"], {"lf": lf, "frames": frames})
     assert shown.set_index("submitting_participant_uid").loc[row["name"], "requests"] == row["value"]
-    assert all(len(eval(call, {"lf": lf, "frames": frames})) for call in found["figure"])
+    assert all(len(eval(call, {"lf": lf, "frames": frames})) for call in set(found["figure"]))
 
 
 def test_the_share_of_known_costs_is_that_of_the_window() -> None:
     bad = lambda event: [replace(event, result="REJECTED", cost=None if event.id[-1] in "13" else event.cost)]  # noqa: E731
-    week = [event for event in requests(bad) if not event.id.startswith(tuple("123456"))]
-    known = sum(event.cost is not None for event in week)
-    assert found(bad)["coverage"].unique().tolist() == [known / len(week)]
+    events = list(requests(bad, weeks=1))
+    known = sum(event.cost is not None for event in events)
+    assert found(bad)["coverage"].unique().tolist() == [known / len(events)]
 
 
 def test_hours_that_are_not_final_are_those_of_the_history() -> None:
@@ -178,9 +216,8 @@ def test_a_history_without_rejections_is_refused() -> None:
 def test_a_bad_day_costs_what_its_requests_cost() -> None:
     events = [event for event in requests(weeks=1) if hour_of(event) // 24 == 2]
     is_bad = {event.id for event in events if event.id[-1] in "1379"}
-    result = found(
-        lambda event: [replace(event, result="REJECTED") if event.id in is_bad else event], price=lf.TrafficPrice("50", "USD/MB")
-    )
+    frames = week(lambda event: [replace(event, result="REJECTED") if event.id in is_bad else event])
+    result = lf.findings(frames, history=history(), price=lf.TrafficPrice("50", "USD/MB"))
     row = only(result, "day", "rejection rate")
     rejected = [event for event in events if event.id in is_bad or event.result == "REJECTED"]
     usual = len(events) // PER_HOUR
@@ -218,7 +255,7 @@ def test_the_wasted_share_of_a_finding_is_that_of_the_figure() -> None:
 
 
 def test_empty_hours_are_one_finding() -> None:
-    row = only(found(lambda event: [] if 50 <= hour_of(event) < 56 else [event]), "hour", "requests")
+    row = only(found(six_empty_hours), "hour", "requests")
     assert (row["since"], row["until"]) == (
         pd.Timestamp(MONDAY + timedelta(hours=50)),
         pd.Timestamp(MONDAY + timedelta(hours=56)),
@@ -244,7 +281,7 @@ def test_a_time_that_is_missing_has_a_unit_to_read(hours: float, text: str) -> N
 
 def test_hours_that_are_not_in_the_store_are_not_empty() -> None:
     window = Window(MONDAY, MONDAY + WEEK)
-    whole = week(lambda event: [] if 50 <= hour_of(event) < 56 else [event])
+    whole = week(six_empty_hours)
     tables = {name: whole.scan(name).to_table() for name in ("updates", "tree_events", "verdicts", "traffic")}
     parts = [(window.since, MONDAY + timedelta(hours=50)), (MONDAY + timedelta(hours=56), window.until)]
     coverage = [{"since": since, "until": until, "status": "final", "rows": 1} for since, until in parts]
@@ -257,7 +294,6 @@ def test_hours_that_are_not_in_the_store_are_not_empty() -> None:
 
 
 def test_a_slow_party_is_named() -> None:
-    slower = lambda event: [replace(event, seconds=3 * event.seconds) if event.views else event]  # noqa: E731
     row = only(found(slower), "confirming party", "latency")
     accepted = [event for event in requests(weeks=1) if event.views and event.result == "ACCEPTED"]
     slow = sorted(round(3_000_000 * event.seconds) for event in accepted)
@@ -269,9 +305,6 @@ def test_a_slow_party_is_named() -> None:
 
 
 def test_a_costly_kind_is_named() -> None:
-    def dearer(event: Event) -> list[Event]:
-        return [replace(event, cost=round(1.3 * (event.cost or 0))) if event.nodes[0][2] == "Split" else event]
-
     row = only(found(dearer), "kind", "cost per request")
     accepted = [event for event in requests() if event.nodes[0][2] == "Split" and event.result == "ACCEPTED"]
     now = [round(1.3 * (event.cost or 0)) for event in accepted if is_new(event)]
@@ -288,14 +321,12 @@ def test_a_costly_kind_is_named() -> None:
 
 
 def test_the_bill_of_a_finding_on_one_participant_is_its_own() -> None:
-    giant = found(
-        lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event], price=lf.TrafficPrice("50", "USD/MB")
-    ).iloc[0]
+    giant = lf.findings(giant_week(), history=history(), price=lf.TrafficPrice("50", "USD/MB")).iloc[0]
     assert f"({giant['effect_usd']:,.2f} USD on the bill of its participant) more." in giant["sentence"]
 
 
 def test_a_giant_request_comes_first() -> None:
-    row = found(lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event]).iloc[0]
+    row = lf.findings(giant_week(), history=history()).iloc[0]
     assert (row["subject"], row["name"], row["value"]) == ("request", "0-0300", 600_000)
     accepted = [event for event in requests() if event.nodes[0][2] == "Split" and event.result == "ACCEPTED"]
     before = sorted(event.cost or 0 for event in accepted if not is_new(event))
@@ -314,11 +345,9 @@ def test_a_giant_request_comes_first() -> None:
 
 
 def test_a_new_participant_is_named_whatever_its_name() -> None:
-    name = "PAR::<b>new\x1b[31m"
-    result = found(lambda event: [replace(event, participant=name) if event.id[-2:] == "30" else event])
-    row = only(result, "participant", "requests")
+    row = only(found(with_a_new_participant), "participant", "requests")
     count = sum(event.id.endswith("30") for event in requests(weeks=1))
-    assert (row["name"], row["value"], row["before"]) == (name, count, 0)
+    assert (row["name"], row["value"], row["before"]) == (NEW, count, 0)
     assert row["sentence"].startswith(
         f"Participant PAR::<b>new\\x1b[31m is new: {count} requests, and none in the 6 weeks before."
     )
@@ -407,12 +436,12 @@ def test_empty_frames_have_no_findings() -> None:
     assert by_id.attrs["sentence"].endswith("Frames without a window have no weeks before.")
 
 
-def test_committed_updates_are_refused_or_accepted(quiet: Frames) -> None:
+def test_committed_updates_are_refused_or_accepted(found_in_quiet: pd.DataFrame) -> None:
     committed = frames_of(list(requests()), window=WEEKS, population="committed")
     with pytest.raises(lf.CoverageError, match="no rejected requests"):
         lf.findings(committed)
     result = lf.findings(committed, accept_survivorship=True)
-    assert result.attrs["looked_at"] < lf.findings(quiet).attrs["looked_at"]
+    assert result.attrs["looked_at"] < found_in_quiet.attrs["looked_at"]
 
 
 def test_wrong_arguments_are_refused(quiet: Frames) -> None:
@@ -435,12 +464,13 @@ def test_every_call_of_a_finding_runs() -> None:
     assert len(result) > 5
 
 
-def test_a_rule_of_a_report_counts_them(quiet: Frames) -> None:
-    frames = week(lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event])
+def test_a_rule_of_a_report_counts_them() -> None:
+    frames, usual = giant_week(), week()
     rule = parse_rule("findings > 0")
-    counts = [measure_headline(each, lf.findings(each, history=history()))["findings"] for each in (frames, week())]
+    results = [lf.findings(each, history=history()) for each in (frames, usual)]
+    counts = [measure_headline(*each)["findings"] for each in zip((frames, usual), results, strict=True)]
     assert counts[1] == 0
-    assert counts[0] == len(lf.findings(frames, history=history()))
+    assert counts[0] == len(results[0])
     assert rule.explain({"findings": counts[0]}) == f"findings > 0: findings is {counts[0]}"
     assert rule.explain({"findings": counts[1]}) is None
     unknown = measure_headline(frames, lf.findings(frames, history=frames))  # without the weeks before
@@ -470,7 +500,7 @@ def test_a_history_that_is_not_filtered_alike_is_refused(quiet: Frames) -> None:
 
 @pytest.mark.parametrize(("price", "text"), [("50 USD/MB", "(29.9"), ("50 EUR/MB", "more. "), ("", "more. ")])
 def test_findings_of_a_report_are_at_its_list_price(price: str, text: str) -> None:
-    frames = week(lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event])
+    frames = giant_week()
     inputs: Any = SimpleNamespace(parameters={"price": price}, window=frames.window)
     sentence = find_for_report(frames, history(), inputs)["sentence"].iloc[0]
     assert sentence.partition("That is 59")[2].partition(" kB ")[2].startswith(text)
@@ -489,19 +519,19 @@ def test_findings_of_a_report_are_at_its_list_price(price: str, text: str) -> No
             f"Ask participant val-0 why 36 of its 36 decided requests were rejected, instead of 0 {AT_OTHER_TIMES}.",
         ),
         (
-            lambda event: [] if 50 <= hour_of(event) < 56 else [event],
+            six_empty_hours,
             "hour",
             "requests",
             "Check whether the network or the host stood still.",
         ),
         (
-            lambda event: [replace(event, seconds=3 * event.seconds) if event.views else event],
+            slower,
             "confirming party",
             "latency",
             "See how often requests waited for this party, and ask its participants.",
         ),
         (
-            lambda event: [replace(event, cost=2 * (event.cost or 0)) if event.nodes[0][2] == "Split" else event],
+            dearer,
             "kind",
             "cost per request",
             "Ask the developers of its package why its requests cost more.",
@@ -513,7 +543,7 @@ def test_findings_of_a_report_are_at_its_list_price(price: str, text: str) -> No
             "None, if this change was planned.",
         ),
         (
-            lambda event: [replace(event, participant="val-9") if event.id[-2:] == "30" else event],
+            with_a_new_participant,
             "participant",
             "requests",
             "Ask its operator what these requests are for.",
