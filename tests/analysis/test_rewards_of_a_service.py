@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from cases import every_nth
 from reward_world import RATE, THRESHOLD, Node, RewardWorld, amounts_of, leaf_hash, tree_of
-from test_rewards import LINKS, PLANTED, THREE, TWO, WRONG, changed
+from test_rewards import LINKS, PLANTED, THREE, TWO, WRONG, changed, planted_frames
 
 import ledgerframes as lf
 from ledgerframes.errors import UsageError
@@ -155,14 +155,19 @@ OF_THE_LEDGER = {str(expected): error for error, (_, expected) in PLANTED.items(
 
 @pytest.mark.parametrize("error", every_nth(OF_THE_LEDGER, 4))
 def test_an_error_of_the_ledger_is_none_of_the_service(error: str) -> None:
-    options, expected = PLANTED[error]
-    rows = links(RewardWorld(THREE, **options), answer(THREE))
+    _, expected = PLANTED[error]
+    rows = links_of(planted_frames(error), answer(THREE))
     faults = rows["status"][~rows["status"].isin(["equal", "unknown"])]
     assert faults.to_dict() == expected
     assert rows["status"]["service"] == "equal"
 
 
 MIXED = {"B-app": 9_000, "a-app": 9_001, "c_app": 9_002, "cab": 9_003}
+
+
+@cache
+def frames_without_a_root() -> Frames:
+    return RewardWorld(MIXED, is_started=False, is_followed=False).frames()
 
 
 def sorted_as(*parties: str) -> dict[str, Any]:
@@ -183,16 +188,14 @@ def sorted_as(*parties: str) -> dict[str, Any]:
 def test_before_the_ledger_has_a_root_a_service_can_sort_as_in_a_locale(
     parties: tuple[str, ...], status: str, reason: str | None
 ) -> None:
-    frames = RewardWorld(MIXED, is_started=False, is_followed=False).frames()
-    row = links_of(frames, answer(MIXED, other=sorted_as(*parties))).loc["service"]
+    row = links_of(frames_without_a_root(), answer(MIXED, other=sorted_as(*parties))).loc["service"]
     assert row["status"] == status
     assert row["reason"] == reason if reason else pd.isna(row["reason"])
 
 
 def test_an_order_of_a_locale_is_said_beside_what_is_not_compared() -> None:
-    frames = RewardWorld(MIXED, is_started=False, is_followed=False).frames()
     silent = {**dict.fromkeys(TOTALS), "totals_status": "Undetermined", **sorted_as("a-app", "B-app", "cab", "c_app")}
-    row = links_of(frames, answer(MIXED, other=silent)).loc["service"]
+    row = links_of(frames_without_a_root(), answer(MIXED, other=silent)).loc["service"]
     assert (row["status"], row["reason"]) == ("equal", "parties are sorted as in a locale, without the totals")
 
 
@@ -213,9 +216,9 @@ def test_a_difference_has_its_amount_and_its_party() -> None:
 
 
 def test_a_service_can_have_what_is_published_or_what_is_computed() -> None:
-    world = RewardWorld(THREE, published={"app-1": 10_002})
+    frames = planted_frames("a published weight")
     for weights in (THREE, {**THREE, "app-1": 10_002}):
-        assert links(world, answer(weights))["status"]["service"] == "equal"
+        assert links_of(frames, answer(weights))["status"]["service"] == "equal"
 
 
 @pytest.mark.parametrize("status", ["Undetermined", "CannotProvide", "Later"])
@@ -224,16 +227,19 @@ def test_an_absent_answer_says_not_checked_and_why(status: str) -> None:
     rows = links_of(equal_frames(), answer(WEIGHTS, other=silent))
     assert (rows["status"]["service"], rows["reason"]["service"]) == ("unknown", f"{NOT_CHECKED}answers {status}")
     assert set(rows["status"][LINKS]) == {"equal"}
-    # The latest answer with a root counts.
+
+
+def test_the_latest_answer_with_a_root_counts() -> None:
+    silent = {**dict.fromkeys([*TOTALS, "root_hash", "batches"]), "totals_status": "Later", "root_status": "Later"}
     later = answer(WEIGHTS, other={**silent, "observed_at": pd.Timestamp("2026-11-10T00:00:00Z")})
     both = pd.concat([answer(WEIGHTS).astype("object"), later.astype("object")])
     assert links_of(equal_frames(), both)["status"]["service"] == "equal"
 
 
 def test_what_is_not_asked_or_not_known_is_not_checked() -> None:
-    rows = links_of(equal_frames(), answer(WEIGHTS, number=9))
-    assert (rows["status"]["service"], rows["reason"]["service"]) == ("unknown", f"{NOT_CHECKED}was not asked for the round")
     rows = lf.reconcile.rewards(equal_frames(), service=answer(WEIGHTS, number=9))
+    row = rows[rows["round_number"] == 1].set_index("link").loc["service"]
+    assert (row["status"], row["reason"]) == ("unknown", f"{NOT_CHECKED}was not asked for the round")
     assert lf.show(rows, picture=False).statement == lf.show(lf.reconcile.rewards(equal_frames()), picture=False).statement
     validators = RewardWorld(WEIGHTS, kind="RewardKind_Validator")
     rows = lf.reconcile.rewards(validators.frames(), service=answer(WEIGHTS))
@@ -285,7 +291,7 @@ def test_batches_in_a_circle_end() -> None:
 
 
 def test_answers_without_rows_leave_all_rounds_unchecked() -> None:
-    rows = lf.reconcile.rewards(RewardWorld(WEIGHTS).frames(), service=lf.TABLES["reward_accounting"].empty())
+    rows = lf.reconcile.rewards(equal_frames(), service=lf.TABLES["reward_accounting"].empty())
     assert set(rows["status"][rows["link"] == "service"]) == {"unknown"}
 
 
