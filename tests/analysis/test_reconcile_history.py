@@ -13,7 +13,8 @@ from typing import Any
 import pandas as pd
 import pytest
 import trees_by_hand as by_hand
-from hypothesis import given
+from campaign import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ledgerframes as lf
@@ -82,6 +83,7 @@ def test_what_only_one_source_has_stays() -> None:
 PAYLOADS = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["1", "1.0", "2"]))
 
 
+@settings(max_examples=examples(10))  # each compares the two sources again for every update
 @given(listing=PAYLOADS, bulk=PAYLOADS)
 def test_totals_by_parts_of_time_are_those_of_all_updates(listing: dict[str, str], bulk: dict[str, str]) -> None:
     """An update has another time in the other source if another number of updates is before it."""
