@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cache
 
 import pandas as pd
 import pytest
@@ -26,11 +27,13 @@ POSTING = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def bill(build, event):
+    """A function that returns a bill, which is computed once and which no test changes."""
     sizes = {"alice": 1_234_567, "bob": 2_345_678, "carol": 345_678, "dan": None}
     frames = build([event(name, 1, size, parties=[name]) for name, size in sizes.items()])
 
+    @cache
     def make(by="party", **named):
         return cost.statement(frames, by=by, every="1d", price=PRICE, min_coverage=0, **named)
 
