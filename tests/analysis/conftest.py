@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from events_by_hand import SANDBOX_DAYS, SANDBOX_EVENTS, Event, frames_of
+from first_loads import FirstLoads
 
 import ledgerframes as lf
 from ledgerframes.frames import Frames
@@ -28,9 +29,11 @@ def sandbox_net(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
 
 
 @pytest.fixture(scope="session")
-def sandbox_history(sandbox_net: lf.Network) -> Frames:
-    """Its history from the first event to the last."""
-    return lf.load_events(sandbox_net, since="0001-01-01", until=sandbox_net.now())
+def sandbox_history(sandbox_net: lf.Network, first_loads: FirstLoads) -> Frames:
+    """Its history from the first event to the last, loaded once for all processes of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ledgerframes.loaders.sync.sync", first_loads.sync)
+        return lf.load_events(sandbox_net, since="0001-01-01", until=sandbox_net.now())
 
 
 @pytest.fixture(scope="session")

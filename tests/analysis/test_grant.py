@@ -142,13 +142,8 @@ def test_too_little_coverage_is_refused(build: Callable[..., Frames], event: Any
 
 
 @pytest.fixture(scope="module")
-def net(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
-    return lf.connect("sandbox", events=1_000, days=3, store=tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
-def history(net: lf.Network) -> Frames:
-    return lf.load_events(net, since="0001-01-01", until="2026-11-09")
+def history(sandbox_history: Frames) -> Frames:
+    return sandbox_history.between("0001-01-01", "2026-11-09")
 
 
 @pytest.fixture(scope="module")
@@ -191,8 +186,8 @@ def test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop(history: Frames, di
     assert [column.name for column in columns] == list(days.columns)
 
 
-def test_a_directory_verifies_and_says_what_it_rests_on(net: lf.Network, history: Frames, directory: Path) -> None:
-    checks = lf.grant.verify(directory, net=net)
+def test_a_directory_verifies_and_says_what_it_rests_on(sandbox_net: lf.Network, history: Frames, directory: Path) -> None:
+    checks = lf.grant.verify(directory, net=sandbox_net)
     assert (checks["expected"] == checks["value"]).all()
     assert set(checks["check"]) == {"digest", "input", "sum"}
     manifest = json.loads((directory / "manifest.json").read_text())

@@ -204,9 +204,8 @@ def test_sources_without_rows(ledger: tuple[Any, ...], history: tuple[Any, ...])
     lf.reconcile.paid_traffic_totals(ledger_of(*ledger), history_of(*history))
 
 
-def test_the_sandbox_agrees_but_for_its_own_rejections(tmp_path: Path) -> None:
-    net = lf.connect("sandbox", events=3000, days=2, store=tmp_path)
-    ledger, history = lf.load_updates(net), lf.load_events(net, since="2026-11-07", until="2026-11-09T06:00:00Z")
+def test_the_sandbox_agrees_but_for_its_own_rejections(sandbox_net: lf.Network, sandbox_history: Frames) -> None:
+    ledger, history = lf.load_updates(sandbox_net), sandbox_history.between("2026-11-07", "2026-11-09T06:00:00Z")
     compared = lf.reconcile.paid_traffic(ledger, history)
     own = compared[compared["is_own"].fillna(False) & (compared["why"] != "outside the common time")]
     rejected = own[own["verdict_result"] == "VERDICT_RESULT_REJECTED"]

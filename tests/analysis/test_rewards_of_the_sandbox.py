@@ -72,7 +72,7 @@ def test_no_window_makes_a_difference(sandbox_history: Frames, links: pd.DataFra
 
 
 def test_the_words_of_a_network_make_no_difference(tmp_path: Path) -> None:
-    net = lf.connect("sandbox", events=2000, days=1, vocabulary="canton", store=tmp_path)
+    net = lf.connect("sandbox", events=600, days=1, vocabulary="canton", store=tmp_path)
     links = lf.reconcile.rewards(lf.load_events(net, since="0001-01-01", until=net.now()))
     assert set(links["status"]) == {"equal", "unknown"}
     assert (links["status"] == "equal").mean() > 0.5

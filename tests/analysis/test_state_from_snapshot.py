@@ -107,10 +107,11 @@ def test_the_loader_asks_for_what_the_state_reads() -> None:
     assert templates == {DSO_RULES, OPEN_ROUND, FEATURED_APP_RIGHT, COIN_RULES}
 
 
-def test_a_look_alike_in_a_snapshot_does_not_count(tmp_path: Path) -> None:
-    net = connect(tmp_path, events=3_000, days=2)
+def test_a_look_alike_in_a_snapshot_does_not_count(sandbox_net: lf.Network) -> None:
     for hours in range(0, 54, 3):
-        contracts = lf.load_contracts(net, at=pd.Timestamp("2026-11-07T03:00:00Z").to_pydatetime() + timedelta(hours=hours))
+        contracts = lf.load_contracts(
+            sandbox_net, at=pd.Timestamp("2026-11-07T03:00:00Z").to_pydatetime() + timedelta(hours=hours)
+        )
         if len(lf.state.ignored_contracts(contracts)):
             assert lf.state.ignored_contracts(contracts)["reason"].tolist() == ["not signed by the network"]
             assert len(lf.state.featured(contracts)) == (contracts["template_name"] == FEATURED_APP_RIGHT).sum() - 1
