@@ -120,6 +120,11 @@ def giant_week() -> Frames:
     return week(with_a_giant)
 
 
+@functools.cache
+def committed_weeks() -> Frames:
+    return frames_of(list(requests()), window=WEEKS, population="committed")
+
+
 @pytest.fixture(scope="module")
 def quiet() -> Frames:
     """All seven weeks."""
@@ -202,12 +207,11 @@ def test_hours_that_are_not_final_are_those_of_the_history() -> None:
 
 
 def test_a_history_without_rejections_is_refused() -> None:
-    committed = frames_of(list(requests()), window=WEEKS, population="committed")
     week = frames_of(list(requests(weeks=1)), window=Window(MONDAY, MONDAY + WEEK))
     with pytest.raises(UsageError, match="of the same population, got 'all' and 'committed'"):
-        lf.findings(week, history=committed, accept_survivorship=True)
+        lf.findings(week, history=committed_weeks(), accept_survivorship=True)
     with pytest.raises(UsageError, match="of the same population, got 'all' and 'committed'"):
-        lf.cost.wasted(week, every="1d", history=committed, accept_survivorship=True)
+        lf.cost.wasted(week, every="1d", history=committed_weeks(), accept_survivorship=True)
 
 
 # -- planted ------------------------------------------------------------------------------------------------------------
@@ -437,10 +441,9 @@ def test_empty_frames_have_no_findings() -> None:
 
 
 def test_committed_updates_are_refused_or_accepted(found_in_quiet: pd.DataFrame) -> None:
-    committed = frames_of(list(requests()), window=WEEKS, population="committed")
     with pytest.raises(lf.CoverageError, match="no rejected requests"):
-        lf.findings(committed)
-    result = lf.findings(committed, accept_survivorship=True)
+        lf.findings(committed_weeks())
+    result = lf.findings(committed_weeks(), accept_survivorship=True)
     assert result.attrs["looked_at"] < found_in_quiet.attrs["looked_at"]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -270,10 +269,15 @@ def test_a_party_learns_that_the_service_differs() -> None:
     assert set(lf.reconcile.rewards(frames, by="party", service=answer(WEIGHTS))["status"]) == {"equal"}
 
 
+@cache
+def frames_without_rewards() -> Frames:
+    return RewardWorld({}).frames()
+
+
 @pytest.mark.parametrize("bad", [5, "text", pd.DataFrame({"round_number": [1]})])
 def test_what_is_no_table_of_answers_is_refused(bad: Any) -> None:
     with pytest.raises(UsageError, match=r"service= must be a table of lf\.load_reward_accounting"):
-        lf.reconcile.rewards(RewardWorld({}).frames(), service=bad)
+        lf.reconcile.rewards(frames_without_rewards(), service=bad)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +285,7 @@ def test_what_is_no_table_of_answers_is_refused(bad: Any) -> None:
 )
 def test_batches_of_another_shape_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"service= must have batches as lf\.load_reward_accounting returns them"):
-        lf.reconcile.rewards(RewardWorld({}).frames(), service=answer({}, other={"batches": text}))
+        lf.reconcile.rewards(frames_without_rewards(), service=answer({}, other={"batches": text}))
 
 
 def test_batches_in_a_circle_end() -> None:
@@ -295,12 +299,10 @@ def test_answers_without_rows_leave_all_rounds_unchecked() -> None:
     assert set(rows["status"][rows["link"] == "service"]) == {"unknown"}
 
 
-def test_the_sandbox_and_its_service_agree(tmp_path: Path) -> None:
-    net = lf.connect("sandbox", events=2000, days=1, store=tmp_path)
-    history = lf.load_events(net, since="0001-01-01")
-    numbers = lf.activity.rewards(history)["round_number"]
-    service = lf.load_reward_accounting(net, rounds=numbers)
-    rows = lf.reconcile.rewards(history, service=service)
+def test_the_sandbox_and_its_service_agree(sandbox_net: lf.Network, sandbox_history: Frames) -> None:
+    numbers = lf.activity.rewards(sandbox_history)["round_number"]
+    service = lf.load_reward_accounting(sandbox_net, rounds=numbers)
+    rows = lf.reconcile.rewards(sandbox_history, service=service)
     rows = rows[rows["link"] == "service"]
     assert set(rows["status"]) == {"equal", "unknown"}
     assert (rows["status"] == "equal").mean() > 0.6
