@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -131,10 +132,11 @@ def shown_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 0.0)
 
 
-@pytest.fixture
-def copied_first_loads(first_loads: FirstLoads, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A load of events into an empty store that ran before is copied."""
-    monkeypatch.setattr("ledgerframes.loaders.sync.sync", first_loads.sync)
+@pytest.fixture(scope="module")
+def copied_first_loads(first_loads: FirstLoads) -> Iterator[None]:
+    """A load of events into an empty store that ran before is copied, up to the end of a module."""
+    with first_loads.copied():
+        yield
 
 
 @pytest.fixture(scope="session")

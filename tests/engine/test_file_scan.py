@@ -19,6 +19,7 @@ from ledgerframes.engine.literals import quoted
 from ledgerframes.errors import IntegrityError, StoreError
 from ledgerframes.frames import Frames
 
+pytestmark = pytest.mark.usefixtures("copied_first_loads")
 DAYS = {"since": "2026-11-07", "until": "2026-11-09"}
 
 
@@ -29,7 +30,7 @@ def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def network(store: Path) -> lf.Network:
-    return lf.connect("sandbox", events=1_000, days=2, store=store)
+    return lf.connect("sandbox", events=600, days=2, store=store)
 
 
 @pytest.fixture(scope="module")

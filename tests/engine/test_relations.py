@@ -80,6 +80,7 @@ def test_a_relation_declares_what_it_reads(parse: Any) -> None:
     assert {key: names_in(parse(each.query)) for key, each in relations.items()} == declared
 
 
+@pytest.mark.usefixtures("copied_first_loads")
 def test_every_view_of_sql_can_be_selected_whole(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     frames = lf.load_events(net, during="2026-11-08")

@@ -10,6 +10,7 @@ import nbformat
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from first_loads import FirstLoads
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from pydantic import BaseModel, SecretStr
 
@@ -17,6 +18,7 @@ import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.network import Network
 from ledgerframes.report import REPORTS, Report, ReportResult, registry, run_report
+from ledgerframes.report.loads import BEGINNING
 from ledgerframes.report.notebook import read_notebook
 from ledgerframes.settings import Settings
 from ledgerframes.values.extents import Migration, MigrationWindow, microseconds
@@ -26,11 +28,17 @@ TOKEN = "s3cret-token-of-a-profile"
 EVIL = "<script>alert(1)</script>"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def loads(copied_first_loads: None) -> None:
+    """No test of this directory is about loads."""
+
+
 @pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store(tmp_path_factory: pytest.TempPathFactory, first_loads: FirstLoads) -> Path:
     """A store that holds the sandbox's last day, final."""
     root = tmp_path_factory.mktemp("store")
-    lf.load_events(connect(root), since=SINCE, until=UNTIL)
+    with first_loads.copied():
+        lf.load_events(connect(root), since=SINCE, until=UNTIL)
     return root
 
 
@@ -45,9 +53,11 @@ def net(store: Path) -> Network:
 
 
 @pytest.fixture(scope="session")
-def net_of_weeks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """A network with the weeks that findings compare with."""
+def net_of_weeks(tmp_path_factory: pytest.TempPathFactory, first_loads: FirstLoads) -> Iterator[Network]:
+    """A network with the weeks that findings compare with, all of whose events are loaded."""
     with lf.connect("sandbox", events=8_000, days=37, store=tmp_path_factory.mktemp("store")) as network:
+        with first_loads.copied():
+            lf.load_events(network, since=BEGINNING, until=UNTIL)
         yield network
 
 
