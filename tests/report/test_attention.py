@@ -96,7 +96,7 @@ def test_a_costly_request_leads_to_the_table_of_the_largest(name: str) -> None:
     assert "lf.cost.requests(frames, top=top)" in cells[number + 1]
 
 
-@pytest.mark.parametrize("name", every_nth(["activity", "traffic-cost", "verdicts"], 3))
+@pytest.mark.parametrize("name", every_nth(["verdicts", "traffic-cost", "activity"], 3))
 def test_a_page_says_what_the_findings_say(net_of_weeks: lf.Network, tmp_path: Path, name: str) -> None:
     with without_kernel():
         result = run_report(name, net=net_of_weeks, out=tmp_path, **WEEK)

@@ -97,9 +97,9 @@ def test_data_of_pictures_can_be_seen_on_both_papers() -> None:
 
 
 @pytest.fixture(scope="module")
-def areas() -> Iterator[dict[str, Axes]]:
+def areas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Axes]]:
     """Pictures of areas, with as many of them as a picture has."""
-    net = lf.connect("sandbox", events=3000, days=3)
+    net = lf.connect("sandbox", events=1000, days=3, store=tmp_path_factory.mktemp("store"))
     frames = lf.load_events(net, since="2026-11-06", until="2026-11-09")
     results = {
         "shares": lf.activity.weights(frames, by="party", every="6h"),
@@ -180,7 +180,7 @@ def test_cells_of_each_outcome_can_be_seen(styles: Mapping[str, Mapping[str, Any
 
 @pytest.mark.parametrize("paper", every_nth(PAPERS, 2))
 def test_cells_can_be_seen_as_they_are_drawn(paper: str) -> None:
-    net = lf.connect("sandbox", events=3000, days=3)
+    net = lf.connect("sandbox", events=1000, days=3)
     frames = lf.load_events(net, since="2026-11-06", until="2026-11-09")
     history = lf.load_events(net, since="0001-01-01")
     for result in (lf.reconcile.coverage(frames, every="6h"), lf.state.featured(history), lf.state.super_validators(history)):

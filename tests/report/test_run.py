@@ -362,7 +362,7 @@ def test_offline_without_the_data(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_kernel")
 def test_the_run_has_the_new_members_around_the_rows(tmp_path: Path, small: Small) -> None:
     small("x = 1")
-    net = lf.connect("sandbox", events=600, days=1, faults=Faults(unknown_members=1), store=tmp_path / "store")
+    net = lf.connect("sandbox", events=300, days=1, faults=Faults(unknown_members=1), store=tmp_path / "store")
     run = run_report("small", net=net, out=tmp_path / "out", since=SINCE, until=UNTIL).run
     assert "POST /v0/events.sandbox_extension" in run["response_members"]
     assert run["response_members"] == net.extra_members

@@ -110,7 +110,7 @@ def test_a_change_that_only_rises_or_falls_has_no_other_side() -> None:
 
 
 def test_some_links_do_not_say_that_a_chain_holds() -> None:
-    history = lf.load_events(lf.connect("sandbox", events=2_000, days=1), since="0001-01-01")
+    history = lf.load_events(lf.connect("sandbox", events=600, days=1), since="0001-01-01")
     links = lf.reconcile.rewards(history)
     assert "follow from the records to the last hash" in lf.show(links, picture=False).statement
     assert lf.show(links[links["link"] == "coupons"], picture=False).statement == ""

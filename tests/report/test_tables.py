@@ -152,8 +152,18 @@ def test_texts_are_plain_text() -> None:
     assert repr(shown) == "<i>50%</i>"
 
 
-def test_a_weight_is_headed_weighted_bytes() -> None:
-    weights = lf.activity.weights(lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08"), by="party")
+@pytest.fixture(scope="module")
+def net(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
+    return lf.connect("sandbox", events=400, days=1, store=tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def frames(net: lf.Network) -> lf.Frames:
+    return lf.load_events(net, since="2026-11-08")
+
+
+def test_a_weight_is_headed_weighted_bytes(frames: lf.Frames) -> None:
+    weights = lf.activity.weights(frames, by="party")
     assert "<small>weighted bytes</small>" in show_table("weights", weights)._repr_html_()
 
 
@@ -177,8 +187,7 @@ def test_no_fingerprint_is_cut_twice_and_a_memo_keeps_its_quantity() -> None:
     ]
 
 
-def test_amounts_have_their_unit_in_the_head() -> None:
-    frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08")
+def test_amounts_have_their_unit_in_the_head(net: lf.Network, frames: lf.Frames) -> None:
     bill = lf.cost.statement(
         frames, by="participant", price=lf.TrafficPrice("50", "EUR/MB"), rate=lf.NetworkRate("0.16", "EUR/coin"), min_coverage=0
     )
@@ -192,19 +201,17 @@ def test_amounts_have_their_unit_in_the_head() -> None:
         "EUR per coin",
     ]
     assert [units.get(each) for each in ("bytes", "coin", "market value", "requests")] == [None] * 4
-    rounds = show_table("t", lf.votes.price(lf.load_price_votes(lf.connect("sandbox"))))
+    rounds = show_table("t", lf.votes.price(lf.load_price_votes(net)))
     assert "median <small>USD per coin</small>" in rounds._repr_html_()
     assert "byte price <small>coin per MB</small>" in rounds._repr_html_()
 
 
-def test_a_difference_of_shares_is_in_points() -> None:
-    frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08")
+def test_a_difference_of_shares_is_in_points(frames: lf.Frames) -> None:
     html = show_table("t", lf.verdict.outcomes(frames, by="participant"))._repr_html_()
     assert "difference <small>points</small>" in html and "rejection rate <small>%</small>" in html
 
 
-def test_a_sum_of_weights_has_no_decimals() -> None:
-    frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08")
+def test_a_sum_of_weights_has_no_decimals(frames: lf.Frames) -> None:
     result = lf.activity.concentration(frames)
     assert f">{int(result['total'].iloc[0]):,}<" in show_table("t", result)._repr_html_()
 
