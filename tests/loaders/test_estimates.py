@@ -46,7 +46,7 @@ def test_offsets_have_estimates_and_ids_have_none(tmp_path: Path) -> None:
 
 
 def test_a_migration_that_was_followed_by_another_is_not_counted_again(tmp_path: Path) -> None:
-    net = lf.connect("sandbox", events=4000, days=10, store=tmp_path)
+    net = lf.connect("sandbox", events=2200, days=10, store=tmp_path)
     lf.load_events(net, since="2026-11-08", until="2026-11-09")
     window = {"since": "2026-11-05", "until": "2026-11-08"}
     plan = lf.plan(lf.load_events, net, **window)

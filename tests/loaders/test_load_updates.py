@@ -403,7 +403,7 @@ def test_offline_serves_what_is_there(tmp_path: Path) -> None:
 
 
 def test_paid_traffic_agrees_with_the_history_but_for_what_was_planted(tmp_path: Path) -> None:
-    box = Sandbox(events=1500, days=2)
+    box = Sandbox(events=900, days=2)
     net = connect(tmp_path, box)
     compared = lf.reconcile.paid_traffic(
         lf.load_updates(net), lf.load_events(net, since="2026-11-07", until="2026-11-09T06:00:00Z")

@@ -125,11 +125,11 @@ def test_offline_without_an_observation_is_an_error(tmp_path: Path, name: str) -
 
 
 def test_observations_agree_with_the_state_from_a_snapshot(tmp_path: Path) -> None:
-    box = Sandbox(events=3_000, days=2)
+    box = Sandbox(events=1_000, days=2)
     net = connect(tmp_path, box.at(pd.Timestamp("2026-11-09T00:00:00Z").to_pydatetime()))
     net._clock = lambda: box.now
     rounds, rights, rules = (load(name, net) for name in ("mining_rounds", "featured_apps", "network_rules"))
-    contracts = lf.load_contracts(connect(tmp_path / "later", Sandbox(events=3_000, days=2)), at="2026-11-09")
+    contracts = lf.load_contracts(connect(tmp_path / "later", Sandbox(events=1_000, days=2)), at="2026-11-09")
     state = lf.state.rounds(contracts)
     opened = rounds[rounds["round_state"] == "open"]
     assert opened["contract_id"].tolist() == state.sort_values("round_number")["contract_id"].tolist()

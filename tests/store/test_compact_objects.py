@@ -80,7 +80,7 @@ def test_objects_loaded_by_key_are_not_merged(tmp_path: Path) -> None:
 
 # -- the sandbox's ----------------------------------------------------------------------------------------------------
 
-WORLD = {"events": 1500, "days": 2}
+WORLD = {"events": 900, "days": 2}
 WHOLE = Window(datetime(2026, 11, 7, tzinfo=UTC), datetime(2026, 11, 9, tzinfo=UTC))
 minutes = st.integers(0, int((WHOLE.until - WHOLE.since) / timedelta(minutes=1)))
 
