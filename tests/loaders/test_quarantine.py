@@ -94,7 +94,7 @@ DAYS = {"since": "2026-11-07", "until": "2026-11-09"}
 def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bulk objects of two days."""
     folder = tmp_path_factory.mktemp("objects")
-    net = lf.connect("sandbox", events=1200, days=2, store=tmp_path_factory.mktemp("store"))
+    net = lf.connect("sandbox", events=600, days=2, store=tmp_path_factory.mktemp("store"))
     lf.load_bulk(net, **DAYS, download_dir=folder)
     return folder
 
@@ -145,8 +145,8 @@ def test_a_folder_with_a_bad_line_can_be_read_offline(
             spoil(local.path, local.path, b"[1]", 3)
         return local
 
-    net = lf.connect("sandbox", events=1200, days=2, store=tmp_path)
-    offline = lf.connect("sandbox", events=1200, days=2, store=tmp_path, offline=True)
+    net = lf.connect("sandbox", events=600, days=2, store=tmp_path)
+    offline = lf.connect("sandbox", events=600, days=2, store=tmp_path, offline=True)
     with monkeypatch.context() as patch:
         patch.setattr(bulk_object, "_download", download_spoiled)
         frames = lf.load_bulk(net, **options, on_bad_item="quarantine")
