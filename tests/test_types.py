@@ -93,32 +93,51 @@ def test_other_closed_sets_are_those_that_are_checked(
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("types") / "calls.py"
-    path.write_text(CALLS + "".join(f"{line}\n" for line in MISTAKES))
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("types")
+    (path / "calls.py").write_text(CALLS + "".join(f"{line}\n" for line in MISTAKES))
+    (path / "functions.py").write_text(
+        "import ledgerframes as lf\n" + "".join(f"reveal_type(lf.{name})\n" for name in public_functions())
+    )
     return path
 
 
-def test_mypy_refuses_each_mistake(file: Path) -> None:
+def test_mypy_refuses_each_mistake(directory: Path) -> None:
     """With the settings of this repository, whose types a run of mypy before this one has read."""
-    command = [sys.executable, "-m", "mypy", "--output=json", str(file)]
+    command = [sys.executable, "-m", "mypy", "--output=json", str(directory / "calls.py")]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
     errors = [json.loads(line) for line in shown.splitlines() if line.startswith("{")]
     assert {each["line"] for each in errors if each["severity"] == "error"} == lines_of_mistakes()
     assert '"Frames" has no attribute "trafic"; maybe "traffic"?' in {each["message"] for each in errors}
 
 
-def test_pyright_refuses_each_mistake(file: Path) -> None:
-    errors = [each for each in diagnostics_of_pyright(file) if each["severity"] == "error"]
+@pytest.fixture(scope="module")
+def diagnostics(directory: Path) -> list[dict[str, Any]]:
+    """What pyright says of both files, which it reads in one run."""
+    (directory / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "standard"}))
+    command = [
+        sys.executable,
+        "-m",
+        "basedpyright",
+        "--outputjson",
+        "--pythonpath",
+        sys.executable,
+        "--project",
+        str(directory),
+    ]
+    shown = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
+    return list(shown["generalDiagnostics"])
+
+
+def test_pyright_refuses_each_mistake(diagnostics: list[dict[str, Any]]) -> None:
+    errors = [each for each in diagnostics if each["severity"] == "error" and Path(each["file"]).name == "calls.py"]
     assert {each["range"]["start"]["line"] + 1 for each in errors} == lines_of_mistakes()
 
 
-def test_pyright_shows_all_parameters_and_the_result_of_every_public_function(tmp_path: Path) -> None:
-    names = public_functions()
-    path = tmp_path / "functions.py"
-    path.write_text("import ledgerframes as lf\n" + "".join(f"reveal_type(lf.{name})\n" for name in names))
-    seen = [each["message"] for each in diagnostics_of_pyright(path) if each["severity"] == "information"]
-    for name, message in zip(names, seen, strict=True):
+def test_pyright_shows_all_parameters_and_the_result_of_every_public_function(diagnostics: list[dict[str, Any]]) -> None:
+    of_functions = [each for each in diagnostics if Path(each["file"]).name == "functions.py"]
+    seen = [each["message"] for each in of_functions if each["severity"] == "information"]
+    for name, message in zip(public_functions(), seen, strict=True):
         parameters, _, result = message.partition(f'Type of "lf.{name}" is "(')[2].rpartition(") -> ")
         declared = inspect.signature(attrgetter(name)(lf)).parameters.values()
         written = [each.name for each in declared if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
@@ -131,22 +150,6 @@ def public_functions() -> list[str]:
     modules = {name: value for name, value in values.items() if inspect.ismodule(value)}
     values |= {f"{name}.{each}": getattr(module, each) for name, module in modules.items() for each in module.__all__}
     return [name for name, value in values.items() if inspect.isfunction(value)]
-
-
-def diagnostics_of_pyright(file: Path) -> list[dict[str, Any]]:
-    (file.parent / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "standard"}))
-    command = [
-        sys.executable,
-        "-m",
-        "basedpyright",
-        "--outputjson",
-        "--pythonpath",
-        sys.executable,
-        "--project",
-        str(file.parent),
-    ]
-    shown = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
-    return list(shown["generalDiagnostics"])
 
 
 def lines_of_mistakes() -> set[int]:
