@@ -134,7 +134,7 @@ def shown_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def copied_first_loads(first_loads: FirstLoads) -> Iterator[None]:
-    """A load of events into an empty store that ran before is copied, up to the end of a module."""
+    """A load of events or bulk objects into an empty store that ran before is copied, up to the end of a module."""
     with first_loads.copied():
         yield
 

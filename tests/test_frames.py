@@ -17,6 +17,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from campaign import examples
+from first_loads import FirstLoads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,9 +36,10 @@ DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
 
 @pytest.fixture(scope="module")
-def frames(tmp_path_factory: pytest.TempPathFactory) -> lf.Frames:
+def frames(tmp_path_factory: pytest.TempPathFactory, first_loads: FirstLoads) -> lf.Frames:
     store = tmp_path_factory.mktemp("store")
-    return lf.load_events(lf.connect("sandbox", events=400, days=1, store=store), **DAY)
+    with first_loads.copied():
+        return lf.load_events(lf.connect("sandbox", events=400, days=1, store=store), **DAY)
 
 
 @pytest.fixture(scope="module")
@@ -440,16 +442,6 @@ def test_a_folder_without_a_manifest_is_a_wrong_argument(tmp_path: Path) -> None
     for directory in (tmp_path, tmp_path / "mistyped"):
         with pytest.raises(UsageError, match=r"has no manifest\.json\. Choose a directory that save_frames wrote"):
             lf.open_frames(directory)
-
-
-def test_the_sample_in_data_is_the_sandbox_s() -> None:
-    """`make data` makes it; when the sandbox's world changes, it must be made again."""
-    sample = lf.open_frames(Path(__file__).parents[1] / "data" / "sample")
-    assert sample.window is not None
-    frames = lf.load_events(lf.connect("sandbox", events=4_000, days=8), since=sample.window.since, until=sample.window.until)
-    assert sample.network == frames.network
-    for name in frames.tables:
-        pd.testing.assert_frame_equal(sample.read(name), frames.read(name), obj=name)
 
 
 @pytest.mark.parametrize("address", ["s3://bucket/prefix", "s3:/bucket", "file:///tmp/x", "gs://bucket"])

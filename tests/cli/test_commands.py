@@ -103,6 +103,7 @@ def test_common_options_before_and_after_the_command(run: Run, tmp_path: Path) -
     assert len(COMMON) == 7
 
 
+@pytest.mark.usefixtures("copied_first_loads")
 def test_quiet_hides_summaries_but_not_results(run: Run) -> None:
     assert run("sync", "events", *DAY, "--quiet").out == ""
     assert run("store", "info", "--quiet").out != ""
@@ -156,6 +157,7 @@ def test_sync_by_id(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert run("sync", "events", "--update-ids", "-", "--json").document["requests"] == 0
 
 
+@pytest.mark.usefixtures("copied_first_loads")
 def test_ids_of_a_csv_of_our_own(run: Run, tmp_path: Path) -> None:
     run("sync", "events", "--during", "2026-11-08")
     columns = "update_id", "record_time, update_id"
@@ -185,6 +187,7 @@ def test_sync_of_updates_has_a_dry_run_and_workers(run: Run) -> None:
     assert run("sync", "updates", "--through", "300", "--dry-run").out.startswith("Nothing to fetch")
 
 
+@pytest.mark.usefixtures("copied_first_loads")
 def test_store_info(run: Run) -> None:
     empty = run("store", "info", "--json").document
     assert (empty["exists"], empty["segments"], empty["coverage"]) == (False, 0, [])

@@ -13,6 +13,7 @@ import ledgerframes as lf
 from ledgerframes.sandbox import Faults
 
 Run = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("copied_first_loads")
 DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
 
 
