@@ -29,10 +29,10 @@ def test_a_store_is_made_and_read(tmp_path: Path) -> None:
 def test_weeks_for_findings_are_made_in_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(BENCHMARKS)
     findings = importlib.import_module("findings")
-    for name, value in {"KEPT": tmp_path / "new", "WEEKS": 1}.items():
+    for name, value in {"KEPT": tmp_path / "new", "WEEKS": 1, "EVENTS_PER_DAY": 250}.items():
         monkeypatch.setattr(findings, name, value)
     weeks = findings.weeks_of(99)
-    assert [len(week["verdicts"]) for week in weeks] == [pytest.approx(2_800, rel=0.1)]
+    assert [len(week["verdicts"]) for week in weeks] == [pytest.approx(1_750, rel=0.1)]
 
 
 # -- calm moments ---------------------------------------------------------------------------------------------------

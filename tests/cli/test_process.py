@@ -93,10 +93,10 @@ def test_output_that_cannot_be_written(redirection: str, arguments: list[str]) -
     assert "bug" not in done.stderr
 
 
-WRONG = (["report", "run", "nosuch", "--json"], ["--nosuch"], ["sql", "nothing", "--json"])
+WRONG = (["tables", "nosuch", "--json"], ["report", "run", "nosuch", "--json"], ["--nosuch"], ["sql", "nothing", "--json"])
 
 
-@pytest.mark.parametrize(("redirection", "arguments"), every_nth(product(["2>&-", "2>/dev/full"], WRONG), 5))
+@pytest.mark.parametrize(("redirection", "arguments"), every_nth(product(["2>&-", "2>/dev/full"], WRONG), len(WRONG)))
 def test_the_exit_code_and_the_document_do_not_need_stderr(redirection: str, arguments: list[str]) -> None:
     # A buffer of stderr that cannot be written would change the exit code when Python exits.
     command = f"unset PYTHONUNBUFFERED; {shlex.join([*COMMAND, *arguments])} {redirection}"
