@@ -132,9 +132,16 @@ def shown_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 0.0)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def copied_first_loads(first_loads: FirstLoads) -> Iterator[None]:
-    """A load of events or bulk objects into an empty store that ran before is copied, up to the end of a module."""
+    """A load of events or bulk objects into an empty store that ran before is copied."""
+    with first_loads.copied():
+        yield
+
+
+@pytest.fixture(scope="module")
+def first_loads_copied_in_module(first_loads: FirstLoads) -> Iterator[None]:
+    """The same for a module whose tests are not about loads, and for its fixtures."""
     with first_loads.copied():
         yield
 

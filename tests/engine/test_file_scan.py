@@ -19,7 +19,7 @@ from ledgerframes.engine.literals import quoted
 from ledgerframes.errors import IntegrityError, StoreError
 from ledgerframes.frames import Frames
 
-pytestmark = pytest.mark.usefixtures("copied_first_loads")
+pytestmark = pytest.mark.usefixtures("first_loads_copied_in_module")
 DAYS = {"since": "2026-11-07", "until": "2026-11-09"}
 
 

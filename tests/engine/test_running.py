@@ -22,7 +22,7 @@ from ledgerframes.long_waits import shown_by
 from ledgerframes.settings import EngineSettings
 from ledgerframes.store import Store
 
-pytestmark = pytest.mark.usefixtures("copied_first_loads")
+pytestmark = pytest.mark.usefixtures("first_loads_copied_in_module")
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 # Each verdict with each, three times: nobody waits for the end.
 PAIRS = "verdicts a, verdicts b, verdicts c, verdicts d"

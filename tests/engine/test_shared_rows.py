@@ -14,7 +14,7 @@ from ledgerframes.engine import tables as stored
 from ledgerframes.engine.relation import in_order, tables_of
 from ledgerframes.engine.requests import DECISIONS, REQUESTS, REQUESTS_BY_PARTY, REQUESTS_BY_TEMPLATE
 
-pytestmark = pytest.mark.usefixtures("copied_first_loads")
+pytestmark = pytest.mark.usefixtures("first_loads_copied_in_module")
 SELECTS = {
     REQUESTS: "SELECT outcome, count(*) AS requests, sum(total_traffic_cost) AS bytes FROM requests GROUP BY ALL ORDER BY ALL",
     REQUESTS_BY_PARTY: "SELECT party, count(*) AS requests, max(latency) FROM requests_by_party GROUP BY ALL ORDER BY ALL",

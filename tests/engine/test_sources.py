@@ -21,7 +21,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.testing import frames_of
 from ledgerframes.values.extents import microseconds
 
-pytestmark = pytest.mark.usefixtures("copied_first_loads")
+pytestmark = pytest.mark.usefixtures("first_loads_copied_in_module")
 NOTHING = frames_of()
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 

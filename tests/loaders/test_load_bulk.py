@@ -22,6 +22,7 @@ import zstandard
 from bulk_files import write_bulk_files
 from cases import every_nth
 from equality import assert_equal, with_sorted_payloads
+from first_loads import FirstLoads
 
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
@@ -46,9 +47,10 @@ def tables(frames: lf.Frames) -> dict[str, pd.DataFrame]:
 
 
 @pytest.fixture(scope="module")
-def listed(tmp_path_factory: pytest.TempPathFactory, copied_first_loads: None) -> dict[str, pd.DataFrame]:
+def listed(tmp_path_factory: pytest.TempPathFactory, first_loads: FirstLoads) -> dict[str, pd.DataFrame]:
     """What the range listing gives."""
-    return tables(lf.load_events(connect(tmp_path_factory.mktemp("listed")), **WHOLE))
+    with first_loads.copied():
+        return tables(lf.load_events(connect(tmp_path_factory.mktemp("listed")), **WHOLE))
 
 
 @pytest.fixture(scope="module")

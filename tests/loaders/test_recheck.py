@@ -19,7 +19,7 @@ from ledgerframes.loaders.recheck import recheck
 from ledgerframes.sandbox.builder import Event
 from ledgerframes.store.compact import compact
 
-pytestmark = pytest.mark.usefixtures("copied_first_loads")
+pytestmark = pytest.mark.usefixtures("first_loads_copied_in_module")
 WORLD: dict[str, Any] = {"events": 400, "days": 1}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 MORNING = {"since": "2026-11-08T06:00:00Z", "until": "2026-11-08T10:00:00Z"}

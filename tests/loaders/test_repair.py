@@ -28,7 +28,7 @@ from ledgerframes.store.compact import compact
 from ledgerframes.store.prune import orphan_files, prune
 from ledgerframes.store.verify import verify
 
-pytestmark = pytest.mark.usefixtures("copied_first_loads")
+pytestmark = pytest.mark.usefixtures("first_loads_copied_in_module")
 WORLD = {"events": 400, "days": 1}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 

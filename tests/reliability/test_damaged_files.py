@@ -23,7 +23,7 @@ from ledgerframes.store.verify import verify
 from ledgerframes.wallet import Journal
 from ledgerframes.wallet.terms import OfferTerms
 
-pytestmark = pytest.mark.usefixtures("copied_first_loads")
+pytestmark = pytest.mark.usefixtures("first_loads_copied_in_module")
 NOW = datetime(2026, 11, 9, tzinfo=UTC)
 PARTS = 4  # of the time of a soak: three kinds of files, and the catalogs that are rebuilt
 QUICK = 20  # damages of each kind of file in the default tests

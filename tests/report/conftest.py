@@ -29,7 +29,7 @@ EVIL = "<script>alert(1)</script>"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def loads(copied_first_loads: None) -> None:
+def loads(first_loads_copied_in_module: None) -> None:
     """No test of this directory is about loads."""
 
 
