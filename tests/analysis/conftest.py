@@ -31,8 +31,7 @@ def sandbox_net(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
 @pytest.fixture(scope="session")
 def sandbox_history(sandbox_net: lf.Network, first_loads: FirstLoads) -> Frames:
     """Its history from the first event to the last, loaded once for all processes of the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ledgerframes.loaders.sync.sync", first_loads.sync)
+    with first_loads.copied():
         return lf.load_events(sandbox_net, since="0001-01-01", until=sandbox_net.now())
 
 
