@@ -1153,7 +1153,7 @@ def test_transfers_are_counted_by_instrument_and_outcome():
 def test_amounts_of_two_instruments_are_never_added():
     frame = transfers(8).assign(choice="Allocation_ExecuteTransfer").astype({"choice": "str"})
     labels = [label.get_text() for label in plot(frame, picture="economy.transfers").get_yticklabels()]
-    amounts = {label.split("  ")[0] for label in labels}
+    amounts = {label.split("\n")[0] for label in labels}
     sums = frame.assign(amount=frame["amount"].astype(float)).groupby("instrument_id", dropna=False)["amount"].sum()
     assert amounts == {f"{value:,.2f}" for value in sums}
 
@@ -1162,7 +1162,7 @@ def test_only_no_amount_reads_as_zero_and_no_digit_is_lost():
     amounts = pd.array(["0.0040000000", "12345678901234567890.1230000000", "0E-10"], dtype=pd.ArrowDtype(pa.decimal128(38, 10)))
     frame = transfers(3).assign(choice="Allocation_ExecuteTransfer", instrument_id=["a", "b", "c"], amount=amounts)
     labels = plot(frame.astype({"choice": "str", "instrument_id": "str"}), picture="economy.transfers").get_yticklabels()
-    assert [each.get_text().split("  ")[0] for each in labels] == ["0.0040", "12,345,678,901,234,567,890.12", "0.00"]
+    assert [each.get_text().split("\n")[0] for each in labels] == ["0.0040", "12,345,678,901,234,567,890.12", "0.00"]
     for name, column in (("economy.balance", "balance"), ("economy.reward_split", "actual"), ("economy.burn_mint", "ratio")):
         rows = result(name)(1)
         value = 0.00003 if column == "ratio" else pd.array(["0.00003"], dtype=rows[column].dtype)

@@ -85,8 +85,7 @@ COMPARE = declare.Figure(
         declare.choice(
             "judgment",
             JUDGMENTS,
-            "dearer or cheaper if the interval for all judged kinds together excludes 0. Otherwise no clear change, "
-            "too few, new, or gone.",
+            "dearer or cheaper if the interval for all judged kinds together excludes 0, no clear change, too few, new, or gone.",
         ),
         declare.amount("coin_difference", "Difference in coin, at the list price. Missing without prices.", "coin"),
         declare.cost(
@@ -176,8 +175,8 @@ def compare(
         - ``low_all`` (Int64, bytes): Low end of the 95 % interval for all judged kinds. Missing where `difference` is.
         - ``high_all`` (Int64, bytes): High end of the 95 % interval for all judged kinds. Missing where `difference` is.
         - ``relative`` (float64, share of 1): Difference divided by the median before. Missing if that median is 0.
-        - ``judgment`` (category): dearer or cheaper if the interval for all judged kinds together excludes 0. Otherwise no
-          clear change, too few, new, or gone.
+        - ``judgment`` (category): dearer or cheaper if the interval for all judged kinds together excludes 0, no clear change,
+          too few, new, or gone.
         - ``coin_difference`` (decimal128(38, 10)[pyarrow], coin): Difference in coin, at the list price. Missing without
           prices.
         - ``change`` (Int64, bytes): Total cost after minus total cost before. Missing if the windows differ in length.
