@@ -20,8 +20,10 @@ from ledgerframes.report.runs import failure_notes, list_runs, published_content
 from ledgerframes.report.sentences import Attention, LinkedText
 from ledgerframes.report.series import position, write_links
 from ledgerframes.report.sparklines import first_day_of
+from ledgerframes.report.titles import describe_window
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
+from ledgerframes.values.windows import Window
 
 MAX_WEEKS = 8  # of a sparkline
 MAX_SENTENCES = 5  # on what needs attention in a window
@@ -42,12 +44,9 @@ class WindowRuns:
     cards: list[dict[str, Any]]
 
     @property
-    def days(self) -> str:
-        """The first and the last day of the window, empty unless all of its days are whole."""
-        since, until = (datetime.fromisoformat(each) for each in (self.since, self.until))
-        if any(each.time() != datetime.min.time() for each in (since, until)):
-            return ""
-        return " to ".join(dict.fromkeys(f"{day:%Y-%m-%d}" for day in (since, until - timedelta(days=1))))
+    def title(self) -> str:
+        """The window as text."""
+        return describe_window(Window.from_dict({"since": self.since, "until": self.until}))
 
 
 def write_overview(out: Path) -> Path:

@@ -13,7 +13,6 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -27,11 +26,12 @@ from ledgerframes.report.registry import ABOUT
 from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.sparklines import first_day_of, sparkline
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
-from ledgerframes.report.titles import title_of_window
+from ledgerframes.report.titles import describe_window, title_of_window
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
 from ledgerframes.texts.short_names import mark_right_to_left
+from ledgerframes.values.windows import Window
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -131,6 +131,7 @@ def render(book: Notebook, run: RunContent, *, is_folded: bool = False) -> str:
         title=title_of_window(title, run["window"]) or run["report"],
         sections=_split(blocks, contents.sections()),
         run=run,
+        window=Window.from_dict(run["window"]),
         summary=[each for each in run["summary"] if each.get("key_figure") not in labels],
         first_day=first_day_of(run),
         anchors={ABOUT: "about-this-page"} | {unescape(heading.html): heading.anchor for heading in contents.headings},
@@ -159,7 +160,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"percent": printing.share, "time": _format_time, "day": _format_day}
+    environment.filters |= {"percent": printing.share, "time": _format_time, "window": describe_window}
     environment.filters |= {"readable": _readable, "together": keep_together, "sparkline": sparkline}
     environment.filters |= {"merged": merge_by_subject, "emphasized": _emphasize}
     style, script = ((TEMPLATES / file).read_text(encoding="utf-8") for file in ("report.css", "page.js"))
@@ -178,10 +179,6 @@ def digest_of_script(script: str) -> str:
 
 def _format_time(time: str) -> str:
     return time.replace("T", " ").removesuffix("Z").removesuffix(":00")
-
-
-def _format_day(time: datetime) -> str:
-    return f"{time:%Y-%m-%d}" if (time.hour, time.minute, time.second) == (0, 0, 0) else f"{time:%Y-%m-%d %H:%M}"
 
 
 def _readable(text: str) -> Markup:

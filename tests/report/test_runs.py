@@ -24,16 +24,16 @@ NOON = "2026-11-08T12:00Z"
 
 
 @pytest.mark.parametrize(
-    ("since", "until", "days"),
+    ("since", "until", "title"),
     [
         ("2026-11-08", "2026-11-09", "2026-11-08"),
         ("2026-11-02", "2026-11-09", "2026-11-02 to 2026-11-08"),
-        ("2026-11-08", "2026-11-09T06:00Z", ""),
+        ("2026-11-08", "2026-11-09T06:00Z", "2026-11-08 00:00 to 2026-11-09 06:00"),
     ],
 )
-def test_the_overview_names_the_last_of_whole_days(since: str, until: str, days: str) -> None:
+def test_the_overview_names_the_last_of_whole_days(since: str, until: str, title: str) -> None:
     times = [iso(instant(each)) for each in (since, until)]
-    assert WindowRuns("devnet", *times, [], date(2026, 11, 8), [], "", []).days == days
+    assert WindowRuns("devnet", *times, [], date(2026, 11, 8), [], "", []).title == title
 
 
 @pytest.mark.usefixtures("no_kernel")

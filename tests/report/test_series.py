@@ -62,8 +62,8 @@ def out(tmp_path: Path) -> Path:
 
 def test_a_page_links_to_the_windows_before_and_after(out: Path) -> None:
     page = (out / "weekly" / "w1" / "index.html").read_text(encoding="utf-8")
-    assert re.search(r'<a rel="prev" href="../../weekly/w0/index.html">← 2026-10-19 to 2026-10-26</a>', page)
-    assert re.search(r'<a rel="next" href="../../weekly/w2/index.html">2026-11-02 to 2026-11-09 →</a>', page)
+    assert re.search(r'<a rel="prev" href="../../weekly/w0/index.html">← 2026-10-19 to 2026-10-25</a>', page)
+    assert re.search(r'<a rel="next" href="../../weekly/w2/index.html">2026-11-02 to 2026-11-08 →</a>', page)
 
 
 def test_a_neighbor_that_does_not_exist_has_no_link(out: Path) -> None:
