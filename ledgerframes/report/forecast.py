@@ -66,7 +66,7 @@ def describe_forecast(
         return f"{burn} {USED_UP}"
     if weeks is None:
         return f"{burn} No forecast. The store does not have the weeks before this window."
-    if balance is None and _is_short(frames):
+    if _is_balance_unknown(frames, balance):
         return f"{burn} No forecast. A window of less than a day suggests no balance."
     start = _start(frames, balance, burned)
     if not start.bytes:
@@ -102,7 +102,7 @@ def forecast_runway(
     """
     weeks = _weeks(net, frames, history)
     payer, burned = _payer(frames, weeks, participant)
-    if weeks is None or burned is None or (balance is None and _is_short(frames)):
+    if weeks is None or burned is None or _is_balance_unknown(frames, balance):
         return None
     start = _start(frames, balance, burned)
     if not start.bytes:
@@ -133,9 +133,12 @@ def _weeks(net: Network, frames: Frames, history: Frames | pd.DataFrame | None) 
     return load_events(net, since=history.window.since, until=frames.window.until)
 
 
-def _is_short(frames: Frames) -> bool:
-    """Return whether a window is shorter than a day, so that its burn suggests no balance."""
-    return frames.window is not None and frames.window.until - frames.window.since < DAY
+def _is_balance_unknown(frames: Frames, balance: int | None) -> bool:
+    """Return whether a forecast has no balance to start with.
+
+    Without one that is passed, the burn of the window suggests one, unless it is shorter than a day.
+    """
+    return balance is None and frames.window is not None and frames.window.until - frames.window.since < DAY
 
 
 def _start(frames: Frames, balance: int | None, burned: int) -> TrafficBalance:

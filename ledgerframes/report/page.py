@@ -26,7 +26,7 @@ from ledgerframes.report.registry import ABOUT
 from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.sparklines import first_day_of, sparkline
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
-from ledgerframes.report.titles import describe_window, title_of_window
+from ledgerframes.report.titles import describe_window, format_time, title_of_window
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
@@ -126,12 +126,13 @@ def render(book: Notebook, run: RunContent, *, is_folded: bool = False) -> str:
     """Return the page of a notebook with outputs and a ``run.json`` as HTML."""
     contents, labels = Contents(), {figure["label"] for figure in run["key_figures"]}
     title, blocks = _blocks(book, contents)
+    window = Window.from_dict(run["window"])
     return render_template(
         "report.html.j2",
-        title=title_of_window(title, run["window"]) or run["report"],
+        title=title_of_window(title, window) or run["report"],
         sections=_split(blocks, contents.sections()),
         run=run,
-        window=Window.from_dict(run["window"]),
+        window=window,
         summary=[each for each in run["summary"] if each.get("key_figure") not in labels],
         first_day=first_day_of(run),
         anchors={ABOUT: "about-this-page"} | {unescape(heading.html): heading.anchor for heading in contents.headings},
@@ -160,7 +161,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"percent": printing.share, "time": _format_time, "window": describe_window}
+    environment.filters |= {"percent": printing.share, "time": format_time, "window": describe_window}
     environment.filters |= {"readable": _readable, "together": keep_together, "sparkline": sparkline}
     environment.filters |= {"merged": merge_by_subject, "emphasized": _emphasize}
     style, script = ((TEMPLATES / file).read_text(encoding="utf-8") for file in ("report.css", "page.js"))
@@ -175,10 +176,6 @@ def digest_of_script(script: str) -> str:
     'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
     """
     return f"sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
-
-
-def _format_time(time: str) -> str:
-    return time.replace("T", " ").removesuffix("Z").removesuffix(":00")
 
 
 def _readable(text: str) -> Markup:

@@ -6,6 +6,7 @@ import gc
 import weakref
 from typing import Any
 
+import pandas as pd
 from network_world import usual_world
 
 import ledgerframes as lf
@@ -29,6 +30,18 @@ def test_a_value_is_computed_once_for_frames_and_options_and_dies_with_the_frame
     del first, frames
     gc.collect()
     assert alive() is None
+
+
+def test_with_an_option_that_can_change_the_value_is_computed_each_time() -> None:
+    @once_per_frames
+    def value(frames: Frames, option: pd.DataFrame) -> int:
+        return len(option)
+
+    frames = usual_world().frames()
+    option = pd.DataFrame({"party": ["A"]})
+    assert value(frames, option) == 1
+    option.loc[1] = "B"
+    assert value(frames, option) == 2
 
 
 class Value:

@@ -340,8 +340,8 @@ def test_the_burn_of_an_hour_suggests_no_balance(net: Network) -> None:
 
 @pytest.mark.parametrize(("days", "title"), [(7, "The week"), (1, "The day"), (2, "The period")])
 def test_a_weekly_page_has_the_title_of_its_window(days: int, title: str) -> None:
-    assert title_of_window("The week", Window(START, START + timedelta(days=days)).as_dict()) == title
-    assert title_of_window("Verdicts", Window(START, START + timedelta(days=days)).as_dict()) == "Verdicts"
+    assert title_of_window("The week", Window(START, START + timedelta(days=days))) == title
+    assert title_of_window("Verdicts", Window(START, START + timedelta(days=days))) == "Verdicts"
 
 
 def test_a_cut_period_has_no_share_of_the_leader() -> None:

@@ -64,6 +64,7 @@ class WeightCheck:
         return Link(DIFFERS, None, expected, total, None, next(iter(self.faulty_parties(each)), None))
 
 
+@once_per_frames
 def check_weights(
     frames: Frames,
     featured: pd.DataFrame | None,
@@ -72,24 +73,6 @@ def check_weights(
     base: Snapshot | None,
 ) -> WeightCheck:
     """Return the rounds whose published weights do not follow from requests."""
-    if featured is None and sv_participants is None and rounds is None and base is None:
-        return _check_by_history(frames)
-    return _check(frames, featured, sv_participants, rounds, base)
-
-
-@once_per_frames
-def _check_by_history(frames: Frames) -> WeightCheck:
-    """Return the check by the state in the history."""
-    return _check(frames, None, None, None, None)
-
-
-def _check(
-    frames: Frames,
-    featured: pd.DataFrame | None,
-    sv_participants: pd.DataFrame | None,
-    rounds: pd.DataFrame | None,
-    base: Snapshot | None,
-) -> WeightCheck:
     try:
         rows = weights_without_faults(frames, featured, sv_participants, rounds, base)
     except CoverageError:

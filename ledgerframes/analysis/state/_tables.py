@@ -60,19 +60,9 @@ def table_of(frames: Frames, figure: declare.Figure, base: Snapshot | None = Non
     return tables_of(frames, base)[figure.name].copy(deep=False)
 
 
+@once_per_frames
 def tables_of(frames: Frames, base: Snapshot | None = None) -> dict[str, pd.DataFrame]:
     """Return the declared tables of all kinds of contracts. Callers must not modify them."""
-    if base is None or isinstance(base, Frames):
-        return _tables_once(frames, base)
-    return _read_tables(frames, base)  # the caller may change a DataFrame
-
-
-@once_per_frames
-def _tables_once(frames: Frames, base: Frames | None) -> dict[str, pd.DataFrame]:
-    return _read_tables(frames, base)
-
-
-def _read_tables(frames: Frames, base: Snapshot | None) -> dict[str, pd.DataFrame]:
     lifetimes = read_lifetimes(frames, base)
     return {figure.name: _table_of(frames, figure, lifetimes) for figure in (ROUNDS, FEATURED, SUPER_VALIDATORS, CONFIG)}
 
