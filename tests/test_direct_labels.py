@@ -19,7 +19,7 @@ from matplotlib.patches import StepPatch
 from test_plot import PICTURES, names_beside, result
 
 from ledgerframes import plot
-from ledgerframes.plots.direct_labels import EARLY_SHARE
+from ledgerframes.plots.direct_labels import CONNECTION, EARLY_SHARE
 from ledgerframes.report.pictures import draw_pictures
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
@@ -131,14 +131,36 @@ def test_a_name_beside_its_end_leaves_other_lines_free():
     assert box.x1 < ax.bbox.x1 and box.y0 > ax.transData.transform((0, 30))[1]
 
 
-def test_both_names_of_a_forecast_are_beside_its_ends():
+def forecast_that_ends(low, middle, high):
+    """A picture of the balance of 400 hours, whose lines end after so many of them."""
     frame = result("cost.runway")(400)
-    hours = np.arange(400)
-    ends = {
-        f"balance_{name}": np.maximum(end - hours, -1) * 1_000_000 for name, end in (("low", 140), ("middle", 150), ("high", 160))
-    }
-    ax = plot(frame.assign(**ends).astype(frame.dtypes), picture="cost.runway")
+    balances = {"balance_low": low, "balance_middle": middle, "balance_high": high}
+    columns = {name: np.maximum(end - np.arange(400), -1) * 1_000_000 for name, end in balances.items()}
+    ax = plot(frame.assign(**columns).astype(frame.dtypes), picture="cost.runway")
     ax.figure.draw_without_rendering()
+    return ax
+
+
+def test_no_name_of_a_forecast_is_on_the_edge_of_its_band():
+    ax = forecast_that_ends(320, 340, 360)
+    (band,) = (each for each in ax.collections if each.get_label() == "4 of 5 cases")
+    path = band.get_transform().transform_path(band.get_paths()[0])
+    mean, cases = (text.get_window_extent() for text in ax.artists[0].texts)
+    assert not any(path.intersects_bbox(box, filled=False) for box in (mean, cases))
+    assert abs(mean.y0 - cases.y0) > mean.height / 2 or max(mean.x0, cases.x0) - min(mean.x1, cases.x1) > CONNECTION
+
+
+def test_the_line_of_a_name_starts_at_the_last_point():
+    ax = plot(result("verdict.latency", "hour")(24), picture="verdict.latency")
+    ax.figure.draw_without_rendering()
+    (labels,) = ax.artists
+    for label in labels.labels:
+        assert label.line.get_xdata()[0] == pytest.approx(ax.transData.transform((label.end.position, 0))[0])
+        assert label.line.get_linestyle() == ":", "a line of data goes to the next point"
+
+
+def test_both_names_of_a_forecast_are_beside_its_ends():
+    ax = forecast_that_ends(140, 150, 160)
     boxes = [text.get_window_extent() for text in ax.artists[0].texts]
     assert len(boxes) == 2 and not boxes[0].overlaps(boxes[1])
     assert all(box.x1 < (ax.bbox.x0 + ax.bbox.x1) * 0.6 for box in boxes)

@@ -20,7 +20,7 @@ from test_plot import START, one_party, per_round, result, texts_of
 
 import ledgerframes as lf
 from ledgerframes import plot
-from ledgerframes.plots._canvas import amount_axis, bytes_axis, plain, ratio_axis
+from ledgerframes.plots._canvas import amount_axis, bytes_axis, plain, ratio_axis, time_axis
 from ledgerframes.report.pictures import draw_pictures
 
 NAME = "a-long-name-of-some-participant::1220" + "ab34" * 16
@@ -316,3 +316,14 @@ def test_one_giant_request_leaves_the_others_their_room(largest, scale):
     texts = [text.get_text() for text in ax.get_xticklabels()]
     assert not any("e" in text for text in texts)
     plt.close(ax.figure)
+
+
+@pytest.mark.parametrize("days", [8, 16, 28, 33, 52, 80])
+def test_dates_have_one_distance_where_a_month_ends(days):
+    _, ax = plt.subplots()
+    time_axis(ax.xaxis, "Time")
+    start = int(date2num(pd.Timestamp("2026-11-09")))
+    ax.set_xlim(start, start + days)
+    ticks = ax.get_xticks()
+    assert len(ticks) >= 4 and len(set(np.diff(ticks))) == 1
+    assert start <= ticks[0] and ticks[-1] <= start + days and ticks[-1] + ticks[1] - ticks[0] > start + days

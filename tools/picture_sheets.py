@@ -1,10 +1,11 @@
-"""Draw every plot of the tests on hard cases, one contact sheet per case and theme, to look at.
+"""Draw every plot of the tests on hard cases, one contact sheet per case, theme and width of page, to look at.
 
 `python tools/picture_sheets.py names huge` draws the sheets of these cases. It needs Chromium for pictures of the sheets.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 from base64 import b64encode
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from screenshots import OUT, SCHEMES, take
 
 import ledgerframes as lf
 from ledgerframes.errors import UsageError
+from ledgerframes.report.page import NARROW_SVG, SVG
 from ledgerframes.report.pdf import find_chromium
 from ledgerframes.report.pictures import draw_pictures
 from ledgerframes.texts.control_characters import escape_html
@@ -30,10 +32,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 SHEETS = OUT / "sheets"
 WIDTH = 1_280
+COLUMNS = {"wide": 2, "narrow": 3}  # of a sheet. A narrow picture has its size on a phone.
 ERROR = "<p style='color:red'>"
 STYLE = """<style>
 body { margin: 8px; background: #fff; color: #23272d; font: 12px sans-serif; display: grid;
-grid-template-columns: repeat(3, 1fr); gap: 12px; } figure { margin: 0; border: 1px solid #8884; padding: 6px; }
+grid-template-columns: repeat(COLUMNS, 1fr); gap: 12px; align-items: start; }
+figure { margin: 0; border: 1px solid #8884; padding: 6px; }
 img { width: 100%; } figcaption small { color: #888; }
 @media (prefers-color-scheme: dark) { body { background: #16191d; color: #e4e6ea; } }</style>"""
 NAMES = [
@@ -119,44 +123,53 @@ def main(names: list[str]) -> int:
     SHEETS.mkdir(parents=True, exist_ok=True)
     has_errors = False
     for case in names or CASES:
-        page, text = SHEETS / f"{case}.html", sheet(case)
-        page.write_text(text, encoding="utf-8")
-        has_errors |= ERROR in text
+        pages = sheets(case)
+        has_errors |= any(ERROR in page for page in pages.values())
+        for size, page in pages.items():
+            (SHEETS / f"{case}-{size}.html").write_text(page, encoding="utf-8")
         try:
             chromium = find_chromium()
         except UsageError:
             print("Chromium is not installed: no pictures of the sheets.")
             return int(has_errors)
-        for scheme in SCHEMES:
-            take(chromium, page, SHEETS / f"{case}-{scheme}", WIDTH, scheme)
-        print(f"{case}: {page}{': a picture cannot be drawn' if ERROR in text else ''}", flush=True)
+        for size, scheme in itertools.product(pages, SCHEMES):
+            take(chromium, SHEETS / f"{case}-{size}.html", SHEETS / f"{case}-{size}-{scheme}", WIDTH, scheme)
+        print(f"{case}: {SHEETS}{': a picture cannot be drawn' if has_errors else ''}", flush=True)
     return int(has_errors)
 
 
-def sheet(case: str) -> str:
-    """Return a page with every plot on a case."""
+def sheets(case: str) -> dict[str, str]:
+    """Return a page with every plot on a case, for each width of page."""
     from test_plot import PICTURES
 
-    cells = [f"<figure><b>{escape_html(name)}</b>{cell(*PICTURES[name][:2], case)}</figure>" for name in PICTURES]
-    return f'<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">{STYLE}{"".join(cells)}'
+    cells = {name: cells_of(*PICTURES[name][:2], case) for name in PICTURES}
+    return {size: sheet(size, {name: each[size] for name, each in cells.items()}) for size in COLUMNS}
 
 
-def cell(picture: str, make: Callable[[int], Frame], case: str) -> str:
-    """Return one plot on a case as HTML, or why it cannot be drawn."""
+def sheet(size: str, cells: dict[str, str]) -> str:
+    """Return a page with these pictures."""
+    figures = "".join(f"<figure><b>{escape_html(name)}</b>{cell}</figure>" for name, cell in cells.items())
+    style = STYLE.replace("COLUMNS", str(COLUMNS[size]))
+    return f'<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">{style}{figures}'
+
+
+def cells_of(picture: str, make: Callable[[int], Frame], case: str) -> dict[str, str]:
+    """Return one plot on a case as HTML for each width of page, or why it cannot be drawn."""
     rows, change = CASES[case]
     try:
         data, metadata = draw_pictures(lf.plot(change(make(rows)), picture=picture).figure)
     except UsageError as error:
-        return f"<p>Refused: {escape_html(str(error))}</p>"
+        return dict.fromkeys(COLUMNS, f"<p>Refused: {escape_html(str(error))}</p>")
     except Exception as error:
-        return f"{ERROR}{type(error).__name__}: {escape_html(str(error))}</p>"
+        return dict.fromkeys(COLUMNS, f"{ERROR}{type(error).__name__}: {escape_html(str(error))}</p>")
     finally:
         plt.close("all")
     if "text/html" in data:
-        return data["text/html"]
-    svg = b64encode(data["image/svg+xml"].encode()).decode()
+        return dict.fromkeys(COLUMNS, data["text/html"])
     caption = f"<figcaption>{escape_html(metadata['title'])} <small>{escape_html(metadata['note'])}</small></figcaption>"
-    return f'{caption}<img src="data:image/svg+xml;base64,{svg}" alt="">'
+    svgs = {"wide": data[SVG], "narrow": data[NARROW_SVG]}
+    return {size: f'{caption}<img src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}" alt="">'
+            for size, svg in svgs.items()}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 `make screenshots` publishes the reports first. `python tools/screenshots.py weekly 06` takes those of pages whose names begin so.
 Where `make docs` has built the site, `site-gallery` is its gallery, and `site-06` a notebook as the site shows it.
+`weekly-open` is the page of the weekly report with its sections and tables open, as each report has one.
 It needs Chromium, and for print pypdfium2. `all.png` of each page has all of its pictures.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +31,8 @@ from ledgerframes.report.pdf import find_chromium
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / ".ledgerframes" / "screenshots"
 REPORTS = OUT / "reports"
+OPEN_PAGES = OUT / "open"
+FOLDED = re.compile(r'<details class="(section|data)"')
 NOTEBOOKS = OUT / "notebooks"
 SITE = ROOT / "build" / "docs"
 WIDTHS = (1280, 400)
@@ -75,11 +79,20 @@ def is_chosen(name: str, names: list[str]) -> bool:
 
 
 def report_pages(names: list[str]) -> Iterator[tuple[str, dict[str, Path]]]:
-    """Yield the latest page of each published report, and the overview."""
+    """Yield the latest page of each published report, folded and open, and the overview."""
     pages = [(path.parent.name, path) for path in sorted(REPORTS.glob("latest/*/index.html"))]
-    for name, page in [*pages, ("overview", REPORTS / "index.html")]:
+    opened = [(f"{name}-open", open_page(path, OPEN_PAGES / f"{name}.html")) for name, path in pages]
+    for name, page in [*pages, *opened, ("overview", REPORTS / "index.html")]:
         if is_chosen(name, names):
             yield name, dict.fromkeys(SCHEMES, page)
+
+
+def open_page(page: Path, path: Path) -> Path:
+    """Write a page whose sections and tables are open, and return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = FOLDED.sub(r'<details open class="\1"', page.read_text(encoding="utf-8"))
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def notebook_pages(names: list[str]) -> Iterator[tuple[str, dict[str, Path]]]:

@@ -28,6 +28,7 @@ SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 # Periods are numbered from a Monday, so that weeks start on Mondays. Hours and days start on full hours in any case.
 ORIGIN = pd.Timestamp("1970-01-05", tz="UTC").value // 1_000
+ONE_DAY = pd.Timedelta(1, "D")
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,11 @@ def exact_sum(values: pd.Series) -> int | None:
 def known(values: pd.Series) -> Flags:
     """Return which values are not missing."""
     return values.notna().to_numpy(dtype=bool)
+
+
+def are_days(rows: pd.DataFrame) -> bool:
+    """Return whether the periods of rows are days."""
+    return bool((rows["period_end"] - rows["period_start"] == ONE_DAY).all())
 
 
 def is_true(values: pd.Series) -> Flags:

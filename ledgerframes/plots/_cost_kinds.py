@@ -205,8 +205,9 @@ def cost_runway(chart: Chart) -> None:
     c.bytes_axis(ax.yaxis, largest, "Traffic balance")
     chart.show_times(times[0] - 1 / 24, max(times[-1], times[0] + 1 / 24), "Time (UTC)")
     title = chart.title + ("" if any(ends) or not has_band else ", which lasts longer than this")
+    after = "Where a line ends, the participant cannot submit any more" if any(ends) else ""
     no_band = "" if has_band else "No band: a week of the history has no burn"
-    return chart.show_titles("If the coming weeks are like the last", no_band, title=title)
+    return chart.show_titles("If the coming weeks are like the last", after, no_band, title=title)
 
 
 def _mark_end(chart: Chart, times: r.Numbers, balances: r.Numbers, text: str, height: float) -> bool:

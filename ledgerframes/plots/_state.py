@@ -56,7 +56,7 @@ def state_featured(chart: Chart) -> None:
     """Draw from when to when parties have a featured right.
 
     Record time [UTC], one row for each of the 25 parties whose first right is latest, active ones first, with the factor
-    before its name, or the lowest and the highest one where it changes.
+    after its name, or the lowest and the highest one where it changes.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def state_super_validators(chart: Chart) -> None:
     """Draw from when to when super validators belong to the network.
 
     Record time [UTC], one row for each of the 25 super validators that joined last, active ones first, with the latest reward
-    weight before its name.
+    weight after its name.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def state_super_validators(chart: Chart) -> None:
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot(lf.state.super_validators(frames))
     """
-    weights = [f"{weight:,}" if pd.notna(weight) else "" for weight in chart.frame["reward_weight"]]
+    weights = [f"weight {weight:,}" if pd.notna(weight) else "" for weight in chart.frame["reward_weight"]]
     names = [
         r.label(name if isinstance(name, str) else party)
         for name, party in zip(chart.frame["name"], chart.frame["party"], strict=True)
@@ -108,7 +108,8 @@ def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], noun: str
     visible = sorted(visible, key=lambda code: (code not in active, code))
     is_shown = np.isin(codes, visible)
     rows = pd.Series(codes).map({code: row for row, code in enumerate(visible)}).to_numpy()
-    texts = dict(zip(codes, (f"{value}  {name}".strip() for name, value in zip(names, values, strict=True)), strict=True))
+    labels = (f"{name}  ({value})" if value else name for name, value in zip(names, values, strict=True))
+    texts = dict(zip(codes, labels, strict=True))
     starts = c.time_numbers(frame["from"])
     is_active = frame["until"].isna()
     events = [c.time_numbers(frame[name].dropna()).max(initial=0) for name in ("from", "until", "known_until")]

@@ -5,7 +5,7 @@ A name stands to the right of the axes. That of a series that ends early stands 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backend_bases import RendererBase
     from matplotlib.lines import Line2D
+    from matplotlib.path import Path
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox, Transform
 
@@ -35,7 +36,7 @@ CONNECTION = 9  # printer's points between the axes and a name, for a line from 
 GAP = 2  # printer's points between a line and its name
 EARLY_SHARE = 0.1  # of the width of axes, between their end and that of a series that ends early
 CONNECTOR: Any = {"linewidth": 1.2, "linestyle": "-"}
-LEADER: Any = {"linewidth": 0.8, "linestyle": ":"}  # from the end of a series that ends early to a name at the edge of the axes
+LEADER: Any = {"linewidth": 0.8, "linestyle": ":"}  # from the end of a series to a name at the edge of the axes
 SERIES_NAME = "_name"  # label of a text that names a part of the first bar
 Values = npt.NDArray[np.float64]
 
@@ -248,15 +249,24 @@ def _move_to_ends(
     for shift in (0, 1, -1):
         _move_to(ax, labels, position, renderer, shift)
         own = [label.text.get_window_extent(renderer) for label in labels]
-        if all(box.x1 < ax.bbox.x1 and not _is_taken(ax, box, boxes) for box in own):
+        others = [box.padded(CONNECTION * cast("float", renderer.points_to_pixels(1)), 0) for box in boxes]
+        if all(box.x1 < ax.bbox.x1 and not _is_taken(ax, box, others) for box in own):
             return own
     return ()
 
 
 def _is_taken(ax: Axes, box: Bbox, boxes: Sequence[Bbox]) -> bool:
-    """Return whether another name, or a line, is where a name is to stand."""
-    paths = (line.get_transform().transform_path(line.get_path()) for line in ax.lines)
-    return any(map(box.overlaps, boxes)) or any(path.intersects_bbox(box, filled=False) for path in paths)
+    """Return whether another name, a line or the edge of a band is where a name is to stand."""
+    return any(map(box.overlaps, boxes)) or any(path.intersects_bbox(box, filled=False) for path in _paths(ax))
+
+
+def _paths(ax: Axes) -> Iterator[Path]:
+    """Yield the lines and the edges of the named bands of axes in pixels."""
+    for line in ax.lines:
+        yield line.get_transform().transform_path(line.get_path())
+    for band in ax.collections:
+        if not str(band.get_label()).startswith("_"):  # but not of a strip that marks partial periods
+            yield from map(band.get_transform().transform_path, band.get_paths())
 
 
 def _move_to(ax: Axes, labels: Sequence[Label], position: float, renderer: RendererBase, shift: int = 0) -> None:
@@ -270,10 +280,9 @@ def _move_to(ax: Axes, labels: Sequence[Label], position: float, renderer: Rende
     centers = spread([height for _, height in points], sizes, ax.bbox.y0, ax.bbox.y1)
     centers = spread([center + shift * line_height for center in centers], sizes, ax.bbox.y0, ax.bbox.y1)
     for label, (x, height), center in zip(labels, points, centers, strict=True):
-        is_far = x < position - EARLY_SHARE * ax.bbox.width
-        start, end = x if is_far else position, position + CONNECTION * point
-        label.line.set_data([start, position, end], [height, height, center])
-        label.line.set(**(LEADER if is_far else CONNECTOR))
+        end = position + CONNECTION * point
+        label.line.set_data([x, position, end], [height, height, center])
+        label.line.set(**(LEADER if x < position - point else CONNECTOR))
         label.text.set_position((end + GAP * point, center))
 
 

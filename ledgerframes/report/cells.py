@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate
 from textwrap import wrap
 from typing import Any
@@ -25,6 +25,7 @@ UNITS_OF_SENTENCES = r"[kMGT]B|bytes?|weighted|µs|m?s|min|h|hours?|days?|weeks?
 SPACE_OF_UNIT = re.compile(rf"(?<=\d) (?=%|(?:{UNITS_OF_SENTENCES})\b)")
 # A time, or a short id.
 UNBROKEN = re.compile(r"\b\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}(?: UTC)?)?\b|\b[0-9a-f]{6,12}…[0-9a-f]{4}\b")
+KEPT_TOGETHER = r'<span class="unbroken">\g<0></span>'
 LEFT = ' style="text-align: left"'  # For notebooks, which align all cells right. Pages of reports have another style.
 MAX_TEXT = 56
 MAX_BREAKABLE_TEXT = 400  # characters of a text in a cell that can break between words
@@ -89,8 +90,9 @@ class Column:
     def cells(self, *, has_bars: bool = False) -> list[str]:
         """Return the values as HTML, of numbers also with bars."""
         bars = self._bars() if has_bars and self.is_number else [""] * len(self.values)
+        to_html = _to_html if self.is_text else escape
         return [
-            f"<td{self._attributes()}{_tooltip(value)}>{_with_bar(bar, _allow_breaks(escape(_shorten(self._text(value)))))}</td>"
+            f"<td{self._attributes()}{_tooltip(value)}>{_with_bar(bar, to_html(_shorten(self._text(value))))}</td>"
             for bar, value in zip(bars, self.values, strict=True)
         ]
 
@@ -142,7 +144,15 @@ class Column:
         return f"{text} %" if self.unit == SHARE and text != printing.MISSING else text
 
     def _attributes(self) -> str:
-        return ' class="number"' if self.is_number else f' class="text"{LEFT}' if self.is_text else LEFT
+        return ' class="number"' if self.is_number else f' class="{self._kind}"{LEFT}' if self.is_text else LEFT
+
+    @cached_property
+    def _kind(self) -> str:
+        """The classes of texts. Parties and sentences are wider than others on a phone."""
+        texts = [_shorten(self._text(value)) for value in self.values]
+        if any(" " in text and len(text) > MAX_TEXT for text in texts):
+            return "text sentence"
+        return "text party" if any(map(SHORT_FINGERPRINT.search, texts)) else "text"
 
     def _text(self, value: Any) -> str:
         if pd.api.types.is_scalar(value) and pd.isna(value):
@@ -211,6 +221,11 @@ def _number(value: float) -> str:
     return f"{value:,.3f}".rstrip("0").rstrip(".")
 
 
+def _to_html(text: str) -> str:
+    """Return the text of a cell as HTML that breaks where a reader expects it."""
+    return UNBROKEN.sub(KEPT_TOGETHER, _allow_breaks(escape(text)))
+
+
 def _allow_breaks(html: str) -> str:
     """Let names break at their separators, and between words where the style says so.
 
@@ -220,7 +235,7 @@ def _allow_breaks(html: str) -> str:
     'Transfer<wbr class="word">Offer'
     """
     if len(html) > MAX_UNBROKEN_TEXT:
-        html = re.sub(r"(?<=[.:_…])(?<!\d\.)(?=\w)", "<wbr>", html)  # but not within a number
+        html = re.sub(r"(?<=[.:_…])(?<!\d\.)(?!(?<=…)[0-9a-f]{4}\b)(?=\w)", "<wbr>", html)  # but not within a number or an id
     return re.sub(r"(?<=_)(?=\w)|(?<=[a-z])(?=[A-Z])", '<wbr class="word">', html)
 
 
@@ -293,7 +308,7 @@ def escape_unbroken(text: str) -> str:
     >>> print(escape_unbroken("<b> on 2026-11-23"))
     &lt;b&gt; on <span class="unbroken">2026-11-23</span>
     """
-    return UNBROKEN.sub(r'<span class="unbroken">\g<0></span>', escape(keep_together(text)))
+    return UNBROKEN.sub(KEPT_TOGETHER, escape(keep_together(text)))
 
 
 # -- units --------------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ class KeyFigure(TypedDict):
     is_clear : bool
         Whether the change was tested, and is more than chance or the weeks before explain.
     unit : str
-        Unit of the values by day: ``bytes``, ``share`` of 1, ``microseconds`` or ``coin``.
+        Unit of the values by day: ``bytes``, ``weighted bytes``, ``share`` of 1, ``microseconds`` or ``coin``.
     before : list of (float or None)
         Value of each day of the weeks or the period before the window, None if unknown.
     days : list of (float or None)

@@ -24,7 +24,7 @@ from ledgerframes.report.summary.periods import MIN_FINAL_SHARE, Periods, Reward
 from ledgerframes.report.summary.texts import signed_percent, signed_points
 from ledgerframes.report.summary.traffic import is_same_coverage
 from ledgerframes.report.summary.verdicts import design_effect, microseconds_of
-from ledgerframes.report.units import BYTES, COIN, MICROSECONDS, bytes_text
+from ledgerframes.report.units import BYTES, COIN, MICROSECONDS, WEIGHTED_BYTES, bytes_text
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rates import difference_of_rates
 from ledgerframes.texts.representation import pluralize
@@ -142,13 +142,13 @@ def _median(periods: Periods) -> KeyFigure:
 def _weight(periods: Periods, earlier: DayRows, days: DayRows) -> KeyFigure:
     weights = activity.weights(periods.after, every=None)["weight"].dropna()
     if weights.empty:
-        return new_figure(WEIGHT, printing.MISSING, "no activity record", unit=BYTES)
+        return new_figure(WEIGHT, printing.MISSING, "no activity record", unit=WEIGHTED_BYTES)
     total, change = int(weights.sum()), ""
     if periods.before is not None and not periods.obstacle:
         total_before = int(activity.weights(periods.before, every=None)["weight"].sum())
         change = signed_percent(total - total_before, total_before) if total_before else ""
-    note = f"weighted bytes of {pluralize(len(weights), 'app provider')}"
-    figure = new_figure(WEIGHT, printing.size(total), note, change, unit=BYTES)
+    note = f"of {pluralize(len(weights), 'app provider')}"
+    figure = new_figure(WEIGHT, printing.weight(total), note, change, unit=WEIGHTED_BYTES)
     before, after = _weights_by_day(_past(periods), earlier), _weights_by_day(periods.after, days)
     return _with_clear_sum({**figure, "before": before, "days": after})
 

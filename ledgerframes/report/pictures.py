@@ -53,7 +53,8 @@ MAX_CENTERED_LABEL = 30  # characters of the label of an axis that starts in the
 # Characters that stay at the end of a shortened line, the first that keep all labels distinct: a kind of request ends with its
 # choice.
 KIND_ENDS = (14, 16, 12, 10)
-COUNT = re.compile(r" \([^()]+\)$")  # at the end of a label, never shortened
+COUNT = re.compile(r" +(\([^()]+\))$")  # at the end of a label, never shortened
+MAX_COUNT = 26  # characters of it, in a separate line
 
 # Colors of the style that are text, lines or paper, each with its name in the SVG and its color on a dark page.
 INKS = {
@@ -306,8 +307,10 @@ def _shorten(labels: list[str]) -> list[str]:
     ['Splice.…_ConfirmAction', 'Splice.…onfirmedAction']
     >>> _shorten(["alder-validator-1::1220d8…bf95 (1,269)"])
     ['alder-validator-1::\n1220d8…bf95 (1,269)']
+    >>> _shorten(["not visible (rejected or private)", "mulberry-notes::1220e1…3190  (× 0.57 to 3)"])
+    ['not visible\n(rejected or private)', 'mulberry-notes::\n1220e1…3190\n(× 0.57 to 3)']
     """
-    labels = shortened = [break_before_fingerprints(label) for label in labels]
+    labels = shortened = [_break(break_before_fingerprints(label)) for label in labels]
     for end in KIND_ENDS:
         shortened = ["\n".join(_shorten_line(line, end) for line in label.split("\n")) for label in labels]
         if len(set(shortened)) == len(set(labels)):
@@ -315,10 +318,16 @@ def _shorten(labels: list[str]) -> list[str]:
     return number_repeated(shortened)
 
 
+def _break(label: str) -> str:
+    """Return a label whose last line, if it is too long, has its count below it."""
+    match = COUNT.search(label)
+    is_short = display_width(label.rpartition("\n")[2]) <= MAX_LABEL
+    return label if is_short or match is None or len(match[1]) > MAX_COUNT else f"{label[: match.start()]}\n{match[1]}"
+
+
 def _shorten_line(line: str, end: int) -> str:
-    match = COUNT.search(line)
-    count = match[0] if match and len(match[0]) < MAX_LABEL - end else ""
-    return without_middle(line.removesuffix(count), MAX_LABEL - len(count), end) + count
+    is_count = line.startswith("(") and len(line) <= MAX_COUNT
+    return line if is_count else without_middle(line, MAX_LABEL, end)
 
 
 def _keep_label_inside(ax: Axes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ledgerframes.statistics import printing
 
-BYTES, SHARE, MICROSECONDS, COIN = "bytes", "share", "microseconds", "coin"
+BYTES, WEIGHTED_BYTES, SHARE, MICROSECONDS, COIN = "bytes", "weighted bytes", "share", "microseconds", "coin"
 
 
 def value_text(value: float | None, unit: str) -> str:
@@ -12,8 +12,8 @@ def value_text(value: float | None, unit: str) -> str:
 
     >>> value_text(5_412_000, "bytes"), value_text(0.1, "share"), value_text(764_123, "microseconds"), value_text(None, "bytes")
     ('5.41 MB', '10.0 %', '0.764 s', '–')
-    >>> value_text(1_234.5, "coin")
-    '1,234.50 coin'
+    >>> value_text(1_234.5, "coin"), value_text(5_412_000, "weighted bytes")
+    ('1,234.50 coin', '5.41 weighted MB')
     """
     if value is None:
         return printing.MISSING
@@ -21,6 +21,8 @@ def value_text(value: float | None, unit: str) -> str:
         return printing.share(value)
     if unit == COIN:
         return f"{value:,.2f} coin"
+    if unit == WEIGHTED_BYTES:
+        return printing.weight(round(value))
     return printing.duration(round(value)) if unit == MICROSECONDS else bytes_text(round(value))
 
 

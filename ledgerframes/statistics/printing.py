@@ -29,6 +29,7 @@ __all__ = [
     "shares_to_100",
     "shares_to_100_texts",
     "size",
+    "weight",
 ]
 
 MISSING = "–"
@@ -263,6 +264,23 @@ def size(number: int) -> str:
     scale, unit = next(pair for pair in BYTE_UNITS if rounded >= pair[0])
     decimals = max(0, DIGITS - len(str(rounded // scale)))
     return f"{_fixed(Fraction(rounded, scale), decimals)} {unit}"
+
+
+def weight(number: int) -> str:
+    """Return an activity weight, which is bytes times a factor, not bytes that somebody paid.
+
+    Parameters
+    ----------
+    number : int
+        At least 0, of any size.
+
+    Examples
+    --------
+    >>> weight(21_428_507), weight(1)
+    ('21.4 weighted MB', '1 weighted byte')
+    """
+    value, _, unit = size(number).partition(" ")
+    return f"{value} weighted {unit}"
 
 
 def amount(value: Decimal, decimals: int = 2) -> str:

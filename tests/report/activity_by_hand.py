@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from .head_by_hand import leaders, weights_of
 from .rewards_by_hand import computed_burns, executed_roots, expected_roots, rewards_of, rewards_sentence
-from .stored import Stored, percent, shortened, tenths
+from .stored import Stored, percent, shortened, tenths, weight_of
 from .traffic_by_hand import Sides, half_up
 
 
@@ -25,7 +25,7 @@ def sentences_on_activity(sides: Sides) -> list[str]:
     )
     largest = f"{shortened(leader)} has the highest, {percent(weights[leader], total)} of it."
     return [
-        f"{len(weights):,} app providers earned a weight of {total:,}. {largest}",
+        f"{len(weights):,} app providers earned a weight of {weight_of(total)}. {largest}",
         sentence_on_the_leader(stored, leader),
         sentence_on_concentration(weights),
         sentence_on_records(whole, stored),
@@ -49,7 +49,7 @@ def sentence_on_the_leader(stored: Stored, leader: str) -> str:
         return "This window has no whole period."
     if not shares:
         return "The largest app provider has no record in a whole period of this window."
-    texts = [f"{percent(share.numerator, share.denominator)} ({day:%Y-%m-%d %H:%M})" for share, day in (shares[0], shares[-1])]
+    texts = [f"{percent(share.numerator, share.denominator)} ({day:%A %Y-%m-%d})" for share, day in (shares[0], shares[-1])]
     share = shares[0][0]
     is_constant = share == shares[-1][0]
     ends = f"was {percent(share.numerator, share.denominator)}" if is_constant else f"was between {texts[0]} and {texts[1]}"

@@ -30,6 +30,8 @@ def sentence_on_periods(stored: Stored, length: timedelta) -> str:
     if number == 1:
         return f"The only period has a known cost of {size_of(highest)}."
     cost = f"{size_of(highest)}, {share} of the known cost"
+    if length == timedelta(days=1):
+        return f"Of {number:,} days, {start:%A %Y-%m-%d} has the highest cost: {cost}."
     return f"Of {number:,} periods, the one that starts at {start:%Y-%m-%d %H:%M} UTC has the highest cost: {cost}."
 
 

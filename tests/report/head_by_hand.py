@@ -24,6 +24,7 @@ from .stored import (
     shortened,
     size_of,
     tenths,
+    weight_of,
     wilson,
 )
 from .traffic_by_hand import (
@@ -35,8 +36,8 @@ from .traffic_by_hand import (
     movers,
     points,
     rate,
-    signed,
     signed_percent,
+    signed_weight,
     statements_on_traffic,
 )
 
@@ -166,7 +167,7 @@ def statements_on_activity(sides: Sides) -> Iterator[Statement]:
     first = leaders(weights)[:3]
     share = percent(sum(weights[party] for party in first), sum(weights.values()))
     names = listing([shortened(party) for party in first])
-    text = f"A weight of {sum(weights.values()):,} for {len(weights):,} app providers. {names} have {share} of it."
+    text = f"{weight_of(weights.total())} for {len(weights):,} app providers. {names} have {share} of it."
     yield "Activity", text, []
     yield "Change of the activity", change_of_activity(sides, weights), []
     assert sides.whole is not None
@@ -189,11 +190,13 @@ def change_of_activity(sides: Sides, after: Counter[str]) -> str:
     assert sides.before is not None
     before = weights_of(sides.before)
     change = after.total() - before.total()
-    named, rest = movers({party: after[party] - before[party] for party in before | after}, 2, "app provider", is_bytes=False)
-    texts = [f"{signed(change)} ({signed_percent(change, before.total())}) against the {sides.name}."]
+    named, rest = movers(
+        {party: after[party] - before[party] for party in before | after}, 2, "app provider", to_text=signed_weight
+    )
+    texts = [f"{signed_weight(change)} ({signed_percent(change, before.total())}) against the {sides.name}."]
     for party, number in named:
         relative = signed_percent(number, before[party]) if party in before else "new"
-        texts.append(f"{shortened(party)}: {signed(number)} ({relative}).")
+        texts.append(f"{shortened(party)}: {signed_weight(number)} ({relative}).")
     return " ".join([*texts, *rest])
 
 

@@ -64,8 +64,8 @@ def weight(sides: Sides) -> KeyFigure:
     if sides.before is not None:
         earlier = weights_of(sides.before).total()
         change = signed_percent(weights.total() - earlier, earlier)
-    note = f"weighted bytes of {len(weights)} app providers"
-    return "Activity weight", three_digits(weights.total(), down=False), note, change
+    note = f"of {len(weights)} app providers"
+    return "Activity weight", three_digits(weights.total(), down=False).replace(" ", " weighted "), note, change
 
 
 def rewards(sides: Sides) -> KeyFigure:

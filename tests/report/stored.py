@@ -99,6 +99,10 @@ def size_of(number: int) -> str:
     return _size(number, ROUND_HALF_UP)
 
 
+def weight_of(number: int) -> str:
+    return size_of(number).replace(" ", " weighted ")
+
+
 def least_size_of(number: int) -> str:
     return _size(number, ROUND_FLOOR)
 

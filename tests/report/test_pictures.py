@@ -280,5 +280,18 @@ def test_short_labels_stay_different() -> None:
     _, ax = plt.subplots()
     ax.barh(range(3), [3, 2, 1])
     ax.set_yticks(range(3), labels=names)
-    labels = [text for text in texts(draw_pictures(ax.figure)[0][NARROW_SVG]) if text.endswith("(few)")]
-    assert len(set(labels)) == 3 and max(map(len, labels)) <= MAX_LABEL
+    lines = [text for text in texts(draw_pictures(ax.figure)[0][NARROW_SVG]) if text.endswith(("Action", "(few)"))]
+    assert lines.count("(few)") == 3 and len(set(lines)) == 4 and max(map(len, lines)) <= MAX_LABEL
+
+
+def test_what_stands_in_brackets_after_a_name_is_whole_on_a_phone() -> None:
+    _, ax = plt.subplots()
+    ax.barh(range(3), [3, 2, 1])
+    names = [
+        "mulberry-notes::1220e1…3190  (× 0.57 to 3)",
+        "not visible (rejected or private)",
+        "0: no views (mediator or root hash)",
+    ]
+    ax.set_yticks(range(3), labels=names)
+    lines = texts(draw_pictures(ax.figure)[0][NARROW_SVG])
+    assert {"(× 0.57 to 3)", "1220e1…3190", "(rejected or private)", "not visible", "(mediator or root hash)"} <= set(lines)

@@ -24,7 +24,7 @@ from ledgerframes.testing import frames_of
 from ledgerframes.values.windows import Window
 
 from .conftest import SINCE, UNTIL, connect
-from .stored import least_size_of
+from .stored import least_size_of, weight_of
 from .traffic_by_hand import signed_size
 
 NOON = "2026-11-08T12:00:00Z"
@@ -125,7 +125,7 @@ def test_a_doubtful_limit_names_no_timeouts(below: int, words: str) -> None:
 def test_the_weight(periods: Periods) -> None:
     records = periods.after.activity_records
     weight = int(records["weight"].sum())
-    assert text_of("Activity", periods).startswith(f"A weight of {weight:,} for ")  # no bytes, because factors apply
+    assert text_of("Activity", periods).startswith(f"{weight_of(weight)} for ")  # not bytes, because factors apply
     assert f"for {records['party'].nunique():,} app providers" in text_of("Activity", periods)
 
 

@@ -50,6 +50,35 @@ def test_no_word_of_a_name_breaks(tmp_path: Path) -> None:
     assert measured(tmp_path, pd.DataFrame({**texts, **numbers}), PARTS, 1280) == "1"
 
 
+# The width of the narrowest cell of a class, and the most lines of one.
+CELLS = (
+    "addEventListener('load', () => {const cells = [...document.querySelectorAll('td.CLASS')];"
+    "const widths = cells.map(cell => cell.clientWidth);"
+    "const lines = cells.map(cell => Math.round(cell.clientHeight / parseFloat(getComputedStyle(cell).lineHeight)));"
+    "document.title = `${Math.min(...widths)} ${Math.max(...lines)}`})"
+)
+
+
+def test_a_sentence_is_readable_on_a_phone(tmp_path: Path) -> None:
+    sentence = "Wednesday 2026-11-04: 28.3 % of the decided requests were rejected, usually 11.1 % to 15.7 %."
+    table = pd.DataFrame({"subject": ["day"], "what": ["rejection rate"], "effect_bytes": [918_933], "sentence": [sentence]})
+    width, lines = map(int, measured(tmp_path, table, CELLS.replace("CLASS", "sentence"), 500).split())
+    assert width >= 220 and lines <= 6
+
+
+def test_a_party_has_two_lines_on_a_phone(tmp_path: Path) -> None:
+    party = "alder-validator-1::1220" + "ab" * 32
+    table = pd.DataFrame({"party": [party], "top_cause": ["contention"], **{f"number_{n}": [1_234_567] for n in range(6)}})
+    _, lines = map(int, measured(tmp_path, table, CELLS.replace("CLASS", "party"), 500).split())
+    assert lines == 2
+
+
+def test_no_short_id_breaks(tmp_path: Path) -> None:
+    parties = ", ".join(f"{name}::1220" + "ab" * 32 for name in ("DSO", "Halcyon-Trust"))
+    html = show_table("quorums", pd.DataFrame({"parties": [parties]}))._repr_html_()
+    assert 'DSO::<wbr><span class="unbroken">1220ab…abab</span>, ' in html and "…<wbr>" not in html
+
+
 def measured(tmp_path: Path, frame: pd.DataFrame, script: str, width: int, more_style: str = "") -> str:
     """The title that a script gives to a page with a table."""
     try:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from .stored import Stored, least_size_of, middle, percent, shortened, size_of, tenths
+from .stored import Stored, least_size_of, middle, percent, shortened, size_of, tenths, weight_of
 
 Kind = tuple[str, str | None, str | None, str | None]
 Statement = tuple[str, str, list[str]]
@@ -42,6 +42,10 @@ def signed(number: int) -> str:
 
 def signed_size(number: int) -> str:
     return f"{'−' if number < 0 else '+'}{size_of(abs(number))}"
+
+
+def signed_weight(number: int) -> str:
+    return f"{'−' if number < 0 else '+'}{weight_of(abs(number))}"
 
 
 def signed_percent(change: int, before: int) -> str:
@@ -216,7 +220,9 @@ def parts_of_change(before: Stored, after: Stored) -> str:
     return f"In bytes, it is made up of {listing(parts)}."
 
 
-def movers(changes: dict[Any, int], count: int, noun: str, is_bytes: bool = True) -> tuple[list[tuple[Any, int]], list[str]]:
+def movers(
+    changes: dict[Any, int], count: int, noun: str, to_text: Callable[[int], str] = signed_size
+) -> tuple[list[tuple[Any, int]], list[str]]:
     """The largest changes with the largest rise and fall, and a sentence on the rest."""
     moved = sorted(((name, number) for name, number in changes.items() if number), key=lambda each: (-abs(each[1]), each[0]))
     named, others = moved[:count], moved[count:]
@@ -228,7 +234,6 @@ def movers(changes: dict[Any, int], count: int, noun: str, is_bytes: bool = True
                 others.remove(found)
     if not others:
         return named, []
-    to_text = signed_size if is_bytes else signed
     nouns, together = (noun, "") if len(others) == 1 else (f"{noun}s", " together")
     return named, [f"{len(others):,} other {nouns}: {to_text(sum(number for _, number in others))}{together}."]
 

@@ -19,7 +19,7 @@ from .groups_by_hand import rates_by_day
 from .head_by_hand import decided_of, leaders, weights_of
 from .operations_by_hand import sentence_on_budgets, sentence_on_delays, sentence_on_slow_parties
 from .rewards_by_hand import rewards_sentence
-from .stored import REJECTED, Stored, middle, percent, shortened, size_of
+from .stored import REJECTED, Stored, middle, percent, shortened, size_of, weight_of
 from .traffic_by_hand import Sides, cents, costs_by_kind, costs_by_payer, in_cents, kind_name, verdict_of
 
 DAY = timedelta(days=1)
@@ -93,7 +93,7 @@ def sentence_on_providers(stored: Stored) -> str:
     weights = weights_of(stored)
     leader = leaders(weights)[0]
     highest = f"{shortened(leader)} has the highest, {percent(weights[leader], weights.total())} of it."
-    return f"{len(weights):,} app providers earned a weight of {weights.total():,}. {highest}"
+    return f"{len(weights):,} app providers earned a weight of {weight_of(weights.total())}. {highest}"
 
 
 def sentence_on_the_bill(sides: Sides) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis.empty_results import NO_PROVIDER, NO_RECORD
-from ledgerframes.analysis.groups import is_true, iter_rows
+from ledgerframes.analysis.groups import ONE_DAY, is_true, iter_rows
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.values import decimals
@@ -26,14 +26,14 @@ def of_weights(result: pd.DataFrame) -> str:
     name = next((each for each in ("party", "label") if each in result), None)
     total = int(known["weight"].sum())
     if name is None:
-        return "" if is_over_time else f"Requests earned a weight of {total:,}."
+        return "" if is_over_time else f"Requests earned a weight of {printing.weight(total)}."
     if is_over_time:
         return _share_over_time(known, name)
     position = int(known["weight"].argmax())
     largest, weight = known[name].iloc[position], int(known["weight"].iloc[position])
     has = "Providers without a label have" if pd.isna(largest) else f"{largest} has"
     highest = f" {has} the highest, {printing.percent(weight, total)} of it." if total else ""
-    return f"{_earners(known, name)} earned a weight of {total:,}.{highest}"
+    return f"{_earners(known, name)} earned a weight of {printing.weight(total)}.{highest}"
 
 
 def _earners(known: pd.DataFrame, name: str) -> str:
@@ -65,7 +65,10 @@ def _share_over_time(known: pd.DataFrame, name: str) -> str:
 
 
 def _time_of(row: Any) -> str:
-    return f"{row.period_start:%Y-%m-%d %H:%M}" if hasattr(row, "period_start") else f"round {row.round_number}"
+    if not hasattr(row, "period_start"):
+        return f"round {row.round_number}"
+    is_day = row.period_end - row.period_start == ONE_DAY
+    return f"{row.period_start:%A %Y-%m-%d}" if is_day else f"{row.period_start:%Y-%m-%d %H:%M}"
 
 
 def of_concentration(result: pd.DataFrame) -> str:

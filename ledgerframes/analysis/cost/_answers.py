@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis.empty_results import NO_COST, ONLY_ZERO
-from ledgerframes.analysis.groups import is_true, iter_rows
+from ledgerframes.analysis.groups import are_days, is_true, iter_rows
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.usual_ranges import PARTIAL
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.values import decimals
 
-TIME = "%Y-%m-%d %H:%M UTC"
+TIME, DAY = "%Y-%m-%d %H:%M UTC", "%A %Y-%m-%d"
 LARGEST_PAYERS = 5
 LARGEST_KINDS = 3
 NOUNS = {"party": "party", "verdict_result": "verdict", "label": "label", "era": "era", "user_id": "user"}
@@ -62,6 +62,8 @@ def _highest_period(result: pd.DataFrame) -> str:
     if number == 1:
         return f"The only period has a known cost of {printing.size(highest)}."
     cost = f"{printing.size(highest)}, {printing.percent(highest, int(totals.sum()))} of the known cost"
+    if are_days(result):
+        return f"Of {pluralize(number, 'day')}, {start:{DAY}} has the highest cost: {cost}."
     return f"Of {pluralize(number, 'period')}, the one that starts at {start:{TIME}} has the highest cost: {cost}."
 
 

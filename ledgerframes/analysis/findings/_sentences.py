@@ -108,7 +108,7 @@ def _statement(row: Any, before: str) -> str:
         usual = f"usually {_duration(row.usual_low)} to {_duration(row.usual_high)}"
         return f"{subject}: the median latency of accepted requests is {_duration(row.value)}, {usual}."
     if row.what == WEIGHT:
-        return f"{subject} earned an activity weight of {value}, {usual}."
+        return f"{subject} earned an activity weight of {value} weighted bytes, {usual}."
     if row.what == RECORDS:
         return f"{subject} earned activity from {value} requests, {usual}."
     if row.what in (NEGATIVE, EARLY):

@@ -160,7 +160,7 @@ def _of_stale(result: pd.DataFrame) -> str:
     """Return how many votes are old, and how outliers change the median."""
     latest = result[result["observed_at"] == result["observed_at"].max()]
     outliers = [
-        f"{row['sv']} votes {row['price']:.4f}. Without it, the median is {row['median_without']:.4f}."
+        f"{row['sv']} votes {row['price']:.4f} USD per coin. Without it, the median is {row['median_without']:.4f}."
         for row in latest[is_true(latest["is_outlier"])].to_dict("records")
     ]
     ages = latest.dropna(subset=["age", "price"]).nlargest(1, "age").to_dict("records")

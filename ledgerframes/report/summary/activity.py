@@ -11,7 +11,7 @@ from ledgerframes.report.prices import Prices
 from ledgerframes.report.sentences import Statement
 from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods
-from ledgerframes.report.summary.texts import listing, signed, signed_percent
+from ledgerframes.report.summary.texts import listing, signed_percent, signed_weight
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
@@ -36,7 +36,7 @@ def _total(parties: pd.DataFrame) -> str:
     total, names = int(parties["weight"].sum()), [shorten(name) for name in parties["party"].head(MAX_PARTIES)]
     share = printing.percent(int(parties["weight"].head(MAX_PARTIES).sum()), total)
     verb = "has" if len(names) == 1 else "have"
-    return f"A weight of {total:,} for {pluralize(len(parties), 'app provider')}. {listing(names)} {verb} {share} of it."
+    return f"{printing.weight(total)} for {pluralize(len(parties), 'app provider')}. {listing(names)} {verb} {share} of it."
 
 
 def _rewards(periods: Periods, prices: Prices) -> list[Statement]:
@@ -63,8 +63,8 @@ def _change(periods: Periods, parties: pd.DataFrame) -> str:
     names = after.index.union(before.index)
     changes = (after.reindex(names, fill_value=0) - before.reindex(names, fill_value=0)).to_dict()
     movers = largest_movers({str(name): int(number) for name, number in changes.items()}, MAX_MOVERS)
-    texts = [f"{signed(change)} ({signed_percent(change, int(before.sum()))}) against the {periods.name}."]
+    texts = [f"{signed_weight(change)} ({signed_percent(change, int(before.sum()))}) against the {periods.name}."]
     for name, number in movers.largest:
         relative = signed_percent(number, int(before[name])) if name in before.index else "new"
-        texts.append(f"{shorten(name)}: {signed(number)} ({relative}).")
-    return " ".join(filter(None, [*texts, movers.describe_rest("app provider", signed)]))
+        texts.append(f"{shorten(name)}: {signed_weight(number)} ({relative}).")
+    return " ".join(filter(None, [*texts, movers.describe_rest("app provider", signed_weight)]))

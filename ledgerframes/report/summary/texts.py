@@ -32,6 +32,15 @@ def signed_size(number: int) -> str:
     return f"{'−' if number < 0 else '+'}{printing.size(abs(number))}"
 
 
+def signed_weight(number: int) -> str:
+    """Return a change of an activity weight with its sign.
+
+    >>> signed_weight(1200), signed_weight(-3)
+    ('+1.20 weighted kB', '−3 weighted bytes')
+    """
+    return f"{'−' if number < 0 else '+'}{printing.weight(abs(number))}"
+
+
 def signed_percent(change: int | Fraction, before: int | Fraction) -> str:
     """Return a change as a percentage of the number before, with its sign.
 
