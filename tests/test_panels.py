@@ -250,3 +250,16 @@ def test_panels_have_the_names_of_tables_in_two_lines(groups):
     assert names_of(ax)[0] == f"alder-validator-0::\n{ID.removeprefix('::')}"
     assert names_of(ax)[0].replace("\n", "") == shorten("alder-validator-0::1220" + "ab" * 32)
     assert_nothing_overlaps(ax)
+
+
+def test_names_of_panels_do_not_overlap_on_a_phone():
+    names = [f"{'a' * 80}{number}" for number in range(4)]
+    frame = result("verdict.outcomes", "party", over_time=True)(40)
+    frame["party"] = pd.Series([names[row % 4] for row in range(len(frame))], dtype="str")
+    ax = plot(frame.drop_duplicates(["period_start", "party"]), picture="verdict.outcomes")
+    draw_pictures(ax.figure)
+    ax.figure.draw_without_rendering()
+    titles = [panel._left_title for panel in ax.child_axes]
+    boxes = [title.get_window_extent() for title in titles]
+    assert len(boxes) == 4 and len({title.get_text() for title in titles}) == 4
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
 from itertools import combinations
+from pathlib import Path
 
 import matplotlib as mpl
 
@@ -16,12 +18,16 @@ from cases import every_nth
 from matplotlib import pyplot as plt
 from matplotlib.dates import date2num
 from matplotlib.text import Text
-from test_plot import START, one_party, per_round, result, texts_of
+from test_plot import PICTURES, START, one_party, per_round, result, texts_of
 
 import ledgerframes as lf
 from ledgerframes import plot
 from ledgerframes.plots._canvas import amount_axis, bytes_axis, plain, ratio_axis, time_axis
 from ledgerframes.report.pictures import draw_pictures
+
+sys.path.append(str(Path(__file__).parents[1] / "tools"))
+
+from picture_sheets import CASES
 
 NAME = "a-long-name-of-some-participant::1220" + "ab34" * 16
 
@@ -327,3 +333,30 @@ def test_dates_have_one_distance_where_a_month_ends(days):
     ticks = ax.get_xticks()
     assert len(ticks) >= 4 and len(set(np.diff(ticks))) == 1
     assert start <= ticks[0] and ticks[-1] <= start + days and ticks[-1] + ticks[1] - ticks[0] > start + days
+
+
+@pytest.mark.parametrize(
+    "picture", ["verdict.quorums", "economy.balance", "cost.estimate", "verdict.latency_distribution", "verdict.outcomes"]
+)
+def test_numbers_below_a_narrow_picture_do_not_overlap(picture):
+    name = next(name for name, (drawn, *_) in PICTURES.items() if drawn == picture)
+    rows, change = CASES["huge"]
+    ax = plot(change(PICTURES[name][1](rows)), picture=picture)
+    draw_pictures(ax.figure)  # leaves the narrow one
+    ax.figure.draw_without_rendering()
+    low, high = ax.get_xlim()
+    ticks = zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)
+    boxes = [label.get_window_extent() for at, label in ticks if low <= at <= high and label.get_text()]
+    assert len(boxes) > 1 and not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+def test_what_is_unknown_of_a_quorum_is_no_missing_value():
+    frame = result("verdict.quorums")(3)
+    frame["threshold"] = pd.array([None] * 3, frame["threshold"].dtype)
+    assert "unknown of" in plot(frame, picture="verdict.quorums").get_yticklabels()[0].get_text()
+
+
+def test_a_weight_that_is_unknown_is_not_0():
+    frame = result("activity.what_if")(3)
+    frame["weight_before"] = frame["weight_after"] = pd.array([10, None, 30], frame["weight_before"].dtype)
+    assert len(plot(frame, picture="activity.what_if").get_yticklabels()) == 2

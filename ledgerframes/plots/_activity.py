@@ -232,7 +232,8 @@ def activity_what_if(chart: Chart) -> None:
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot(lf.activity.what_if(frames, confirmers="informees"))
     """
-    sums = chart.frame[["party", "weight_before", "weight_after"]].groupby("party", sort=False).sum()
+    sums = chart.frame[["party", "weight_before", "weight_after"]].groupby("party", sort=False).sum(min_count=1)
+    sums = sums.dropna(how="all").fillna(0)
     visible = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]]
     before, after = (r.numbers(visible[name]) for name in visible)
     changes = after - before

@@ -296,10 +296,12 @@ def even_days(ticks: Sequence[float], first: float, last: float) -> Numbers:
 
     >>> even_days([9, 13, 17, 19], 9, 24).tolist(), even_days([0.25, 0.5], 0, 1).tolist()
     ([9.0, 13.0, 17.0, 21.0], [0.25, 0.5])
+    >>> even_days([1, 15, 32], 1, 40).tolist()
+    [1.0, 17.0, 33.0]
     """
     numbers = np.asarray(ticks, dtype=np.float64)
     steps = np.diff(numbers)
-    if not len(steps) or not 1 < (step := float(np.median(steps))) < SHORTEST_MONTH:
+    if not len(steps) or not 1 < (step := round(float(np.median(steps)))) < SHORTEST_MONTH:
         return numbers
     return np.arange(numbers[0] - step * ((numbers[0] - first) // step), last + step * 1e-6, step)
 

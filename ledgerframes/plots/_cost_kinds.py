@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_ENVELOPES = 25
 MAX_POINTS = 5_000
+EXACT = 1_000_000  # bytes, from which on a limit has its unit
 JUDGMENT_COLORS = {"dearer": 1, "cheaper": 3}
 STATISTICS = {"median": "Median", "max": "Highest", **{f"p{each}": f"{each}th percentile of the" for each in (90, 95, 99)}}
 
@@ -157,7 +158,7 @@ def cost_budget(chart: Chart) -> None:
         return chart.show_message("No kind of request has enough requests for its limit.")
     used = r.numbers(visible["value"]) / r.numbers(visible["budget"])
     labels = [r.template_label("transaction", *each) for each in visible[["template_name", "choice"]].to_numpy()]
-    texts = [f"{value:,} of {budget:,} B" for value, budget in zip(visible["value"], visible["budget"], strict=True)]
+    texts = [_used_text(*each) for each in zip(visible["value"], visible["budget"], strict=True)]
     bars, annotations = s.bars(chart, labels, used, texts), cast("list[Annotation]", ax.texts)
     for bar, share, text in zip(bars, used, annotations, strict=True):
         bar.set(facecolor=c.color(1 if share > 1 else 0), hatch="///" if share > 1 else "")
@@ -169,6 +170,11 @@ def cost_budget(chart: Chart) -> None:
     notes = ("Hatched: above the limit", f"Not shown: {omitted:,} without enough requests" if omitted else "")
     statistic = STATISTICS[visible["statistic"].iloc[0]]
     return chart.show_titles(*notes, title=f"{statistic} cost per request and its limit")
+
+
+def _used_text(value: int, budget: int) -> str:
+    """Return bytes of a limit, exact below a megabyte."""
+    return f"{value:,} of {budget:,} B" if max(value, budget) < EXACT else f"{c.size(value)} of {c.size(budget)}"
 
 
 @draws("cost.runway", "Forecast of the traffic balance", empty="No hour to forecast.")

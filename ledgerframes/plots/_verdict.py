@@ -191,10 +191,8 @@ def verdict_quorums(chart: Chart) -> None:
     ax, frame, counts = chart.ax, chart.frame, chart.numbers("quorums")
     if counts.sum() == 0:
         return chart.show_message(NO_QUORUM)
-    labels = [
-        f"{threshold} of {count}:  {r.join_parties(parties)}"
-        for threshold, count, parties in zip(frame["threshold"], frame["party_count"], frame["parties"], strict=True)
-    ]
+    columns = (_known(frame["threshold"]), _known(frame["party_count"]), frame["parties"])
+    labels = [f"{threshold} of {count}:  {r.join_parties(parties)}" for threshold, count, parties in zip(*columns, strict=True)]
     if chart.by:
         separator = ", " if chart.has_periods else "\n"
         labels = [f"{group}{separator}{label}" for group, label in zip(chart.labels(), labels, strict=True)]
@@ -211,3 +209,7 @@ def verdict_quorums(chart: Chart) -> None:
             f"Not shown: {omitted:,} others with {r.percent(1 - visible.sum() / total)}" if omitted > 0 else "",
         ]
     return chart.show_titles(r.coverage_note(frame, "Verdict"))
+
+
+def _known(counts: pd.Series) -> list[object]:
+    return ["unknown" if pd.isna(count) else count for count in counts]

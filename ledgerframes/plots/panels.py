@@ -17,7 +17,7 @@ from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._chart import MAX_MARKERS, Chart
 from ledgerframes.plots._shapes import line
-from ledgerframes.texts.short_names import break_before_fingerprints, number_repeated
+from ledgerframes.texts.short_names import break_before_fingerprints, number_repeated, without_middle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,12 +81,25 @@ def panels(
     letters = int((width - GAP * columns) / columns / c.NOTE_SIZE / c.LETTER_WIDTH)
     names = r.shorten([break_before_fingerprints(name) for name in of_columns], letters)
     for panel, name in zip(of_columns.values(), number_repeated(names), strict=True):
-        panel.set_title(name, loc="left", fontsize=c.NOTE_SIZE, pad=4)
+        _set_name(panel, name)
     arrange(chart.ax, columns)
     chart.set_height(height(chart.ax, columns))
     chart.notes.append(r.omitted_note(len(drawn.columns) - MAX_PANELS, MAX_PANELS))
     chart.notes.append(r.without_value_note(table))
     return of_columns
+
+
+def shorten_names(ax: Axes, letters: int) -> None:
+    """Shorten the lines of the names of panels, so that different names stay different."""
+    panels = cast("list[Axes]", ax.child_axes)
+    lines = (panel.get_title(loc="left").split("\n") for panel in panels)
+    names = number_repeated(["\n".join(without_middle(line, letters) for line in of_panel) for of_panel in lines])
+    for panel, name in zip(panels, names, strict=True):
+        _set_name(panel, name)
+
+
+def _set_name(panel: Axes, name: str) -> None:
+    panel.set_title(name, loc="left", fontsize=c.NOTE_SIZE, pad=4)
 
 
 def _draw_panel(

@@ -17,10 +17,10 @@ from matplotlib.dates import AutoDateLocator
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.text import Annotation
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from ledgerframes.gc_pause import pause_gc
-from ledgerframes.plots.panels import arrange
+from ledgerframes.plots.panels import arrange, shorten_names
 from ledgerframes.plots.panels import height as panels_height
 from ledgerframes.report.alt_texts import bar_containers, describe_drawn
 from ledgerframes.report.marks import find_marks, locate_marks
@@ -43,6 +43,7 @@ WIDE_WIDTH = 1120 / 96  # inches of the column of a page
 NARROW_WIDTH = 3.9  # inches, 374 pixels
 MIN_NARROW_HEIGHT = 3.0
 NARROW_COLUMNS = 2  # of panels
+MAX_PANEL_NAME = 20  # characters of a line of the name of a panel
 LETTER, PADDING = 4.5, 8.0  # printer's points for a character, and around the texts at the ends of bars
 LEGEND_ROW_HEIGHT = 0.2
 LINE_HEIGHT, AROUND_ROWS = 0.16, 1.0  # inches of a line of the label of a row, and above and below all rows
@@ -271,9 +272,10 @@ def _make_narrow(figure: Figure) -> None:
 
 
 def _arrange_panels(ax: Axes) -> float:
-    """Place the panels of axes in fewer columns, and return the height that they need."""
+    """Place the panels of axes in fewer columns with short names, and return their height."""
     columns = min(NARROW_COLUMNS, len(ax.child_axes)) or 1
     arrange(ax, columns)
+    shorten_names(ax, MAX_PANEL_NAME)
     return panels_height(ax, columns)
 
 
@@ -326,7 +328,7 @@ def _break(label: str) -> str:
 
 
 def _shorten_line(line: str, end: int) -> str:
-    is_count = line.startswith("(") and len(line) <= MAX_COUNT
+    is_count = line[:1] in "(0123456789" and len(line) <= MAX_COUNT
     return line if is_count else without_middle(line, MAX_LABEL, end)
 
 
@@ -349,6 +351,17 @@ def _reduce_ticks(ax: Axes) -> None:
         locator.minticks, locator.maxticks = 2, dict.fromkeys(locator.maxticks, 5)
     elif isinstance(locator, MaxNLocator):
         locator.set_params(nbins=4)
+        locator.set_params(nbins=_tick_count(ax))
+    elif isinstance(locator, LogLocator):
+        locator.set_params(subs=(1.0,), numticks=4)
+
+
+def _tick_count(ax: Axes) -> int:
+    """Return how many of the texts below a narrow axis stand next to each other, at most 4."""
+    labels = ax.xaxis.get_major_formatter().format_ticks(list(ax.get_xticks()))
+    names = [line for label in ax.get_yticklabels() for line in label.get_text().split("\n")]
+    width = NARROW_WIDTH * 72 - LETTER * max(map(display_width, names), default=0) - 2 * PADDING
+    return min(4, max(1, int(width / (LETTER * max(map(len, labels), default=1) + PADDING))))
 
 
 def _widen_for_bar_labels(ax: Axes) -> None:

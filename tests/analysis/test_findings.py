@@ -362,7 +362,7 @@ def test_a_provider_that_falls_is_named() -> None:
     row = only(result, "app provider", "activity weight")
     assert (row["name"], row["value"], row["before"]) == ("app", 56 * 500, 168 * 500)
     low, high = int(np.floor(row["usual_low"])), int(np.ceil(row["usual_high"]))
-    assert row["sentence"] == f"App provider app earned an activity weight of 28,000, usually {low:,} to {high:,}."
+    assert row["sentence"] == f"App provider app earned an activity weight of 28,000 weighted bytes, usually {low:,} to {high:,}."
     records = only(result, "app provider", "requests with activity")
     assert records["sentence"].startswith("App provider app earned activity from 56 requests, usually ")
 
