@@ -11,8 +11,10 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from campaign import examples
 from disk_waits import skip_disk_waits
@@ -37,9 +39,12 @@ sys.dont_write_bytecode = False
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 skip_disk_waits()
+if "PYTEST_XDIST_WORKER" in os.environ:
+    pa.set_cpu_count(1)  # several processes share the cores, and threads of each would wait for one another
 # Tests look at more worlds in turn than users do.
 sandbox.world_of = lru_cache(maxsize=16)(world.world_of.__wrapped__)  # type: ignore[attr-defined]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+numbers = count()
 
 
 def pytest_collection_finish() -> None:
@@ -104,6 +109,14 @@ def no_token_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hidden_tokens, "_tokens", ())
 
 
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory of the test's own, for which pytest would look through those of all tests before."""
+    directory = tmp_path_factory.getbasetemp() / f"test-{next(numbers)}"
+    directory.mkdir(mode=0o700)
+    return directory
+
+
 @pytest.fixture(autouse=True)
 def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No setting of this machine reaches a test; store and configuration lie in the test's own folder."""
@@ -117,10 +130,18 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def first_loads(tmp_path_factory: pytest.TempPathFactory) -> FirstLoads:
-    """All processes of the tests share them."""
+def shared_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of all processes of the tests."""
     base = tmp_path_factory.getbasetemp()
-    directory = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "first_loads"
+    directory = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    directory.mkdir(exist_ok=True)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def first_loads(shared_directory: Path) -> FirstLoads:
+    """All processes of the tests share them."""
+    directory = shared_directory / "first_loads"
     directory.mkdir(exist_ok=True)
     return FirstLoads(directory)
 

@@ -73,7 +73,7 @@ def assert_names_have_room(ax):
     assert ax.bbox.width > whole.width * 0.3
 
 
-@pytest.mark.parametrize(("name", "case"), every_nth(product(NAMED, HARD), 11))
+@pytest.mark.parametrize(("name", "case"), every_nth(product(NAMED, HARD), 23))
 def test_names_overlap_nothing_on_a_wide_and_on_a_narrow_page(name, case):
     ax = draw(name, case)
     is_named = any(each.artists for each in ax.figure.axes)

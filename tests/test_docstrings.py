@@ -19,6 +19,7 @@ from types import ModuleType, SimpleNamespace
 
 import matplotlib as mpl
 import pytest
+from cases import only
 from matplotlib import pyplot
 
 import ledgerframes as lf
@@ -47,8 +48,12 @@ def figures_are_closed() -> Iterator[None]:
     pyplot.close("all")
 
 
+# Each picture of a plot is drawn in `test_plot.py`, too.
+DEFAULT_CASES = only(lambda case: not case.name.startswith("ledgerframes.plots."), CASES)
+
+
 @pytest.mark.usefixtures("copied_first_loads")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", DEFAULT_CASES, ids=lambda case: case.name)
 def test_example(case: doctest.DocTest) -> None:
     results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(case)
     assert results.failed == 0

@@ -11,6 +11,7 @@ mpl.use("Agg")
 import numpy as np
 import pandas as pd
 import pytest
+from cases import every_nth
 from test_plot import PICTURES
 
 from ledgerframes import plot
@@ -18,7 +19,7 @@ from ledgerframes.analysis import FIGURES
 from ledgerframes.report.marks import find_marks, locate_marks
 
 POSITIONS = ("round_number", "hour", "weekday", "number")  # no picture over them can have a row without one
-each_picture = pytest.mark.parametrize("name", [name for name in PICTURES if PICTURES[name][0] in FIGURES])
+each_picture = pytest.mark.parametrize("name", every_nth([name for name in PICTURES if PICTURES[name][0] in FIGURES], 2))
 
 
 def nullable(picture, frame):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from cases import only
 from nbclient import NotebookClient
 
 from ledgerframes.report import REPORTS, notebooks_dir
@@ -21,9 +22,9 @@ WORDS_PER_MINUTE = 200
 WORLD = {"LEDGERFRAMES_EVENTS": "2000", "LEDGERFRAMES_DAYS": "8"}
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-# The tests of reports run theirs from top to bottom, over frozen data.
-OF_REPORTS = {report.notebook for report in REPORTS.values()}
-TO_RUN = [pytest.param(path, marks=[pytest.mark.exhaustive] if path.name in OF_REPORTS else []) for path in NOTEBOOKS]
+# The tests of reports run theirs from top to bottom, over frozen data, and those of money and bulk objects take longer.
+LATER = {*(report.notebook for report in REPORTS.values()), "06_bulk_history_and_sql.ipynb", "09_money.ipynb"}
+TO_RUN = only(lambda path: path.name not in LATER, NOTEBOOKS)
 
 
 @pytest.fixture(scope="module")

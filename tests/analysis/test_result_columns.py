@@ -112,7 +112,7 @@ def test_every_result_ends_with_its_coverage(loaded, name):
         assert ((result["coverage_time"] == 0) != is_full).all()
 
 
-@pytest.mark.parametrize(("name", "by"), every_nth(PERIODS, 5))
+@pytest.mark.parametrize(("name", "by"), every_nth(PERIODS, 9))
 def test_periods_of_all_history_start_with_the_history(sandbox_history, name, by):
     first = sandbox_history.coverage["since"].min().to_pydatetime()
     since_then = sandbox_history.between(first, sandbox_history.window.until)

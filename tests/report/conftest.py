@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ import nbformat
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from filelock import FileLock
 from first_loads import FirstLoads
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from pydantic import BaseModel, SecretStr
@@ -62,23 +64,28 @@ def net_of_weeks(tmp_path_factory: pytest.TempPathFactory, first_loads: FirstLoa
 
 
 @pytest.fixture(scope="session")
-def evil_net(store: Path) -> Network:
+def evil_net(store: Path, shared_directory: Path) -> Network:
     """The same day on a network with a token, one of whose parties and validators has a script as its name."""
-    frames = lf.load_events(connect(store), since=SINCE, until=UNTIL)
-    assert frames.window is not None
-    span = MigrationWindow(4, microseconds(frames.window.since), microseconds(frames.window.until))
-    tables = {table: frames.scan(table).to_table() for table in frames.tables}
     settings = Settings(
         profile="evil",
         network="evil",
-        store=store,
+        store=shared_directory / "evil",
         token=SecretStr(TOKEN),
         history_url=("https://evil.invalid",),
     )
     net = Network(settings, offline=True)
+    with FileLock(shared_directory / "evil.lock"):
+        if not net.store.exists():
+            _commit_evil_day(net, lf.load_events(connect(store), since=SINCE, until=UNTIL))
+    return net
+
+
+def _commit_evil_day(net: Network, frames: lf.Frames) -> None:
+    assert frames.window is not None
+    span = MigrationWindow(4, microseconds(frames.window.since), microseconds(frames.window.until))
+    tables = {table: frames.scan(table).to_table() for table in frames.tables}
     net.store.commit(EVENTS, span, {**tables, "verdicts": _renamed(tables["verdicts"])}, final=True, source="evil.invalid")
     net.store.save_migrations([Migration(4, span.start)])
-    return net
 
 
 def _renamed(verdicts: pa.Table) -> pa.Table:
@@ -98,18 +105,28 @@ def _renamed(verdicts: pa.Table) -> pa.Table:
 
 
 @pytest.fixture(scope="session")
-def traffic_run(evil_net: Network, tmp_path_factory: pytest.TempPathFactory) -> ReportResult:
+def traffic_run(evil_net: Network, shared_directory: Path) -> ReportResult:
     """The traffic-cost report of the network with the evil party."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LEDGERFRAMES_TOKEN", TOKEN)
-        out = tmp_path_factory.mktemp("reports")
-        return run_report("traffic-cost", net=evil_net, out=out, since=SINCE, until=UNTIL, parameters={"every": "6h", "top": "5"})
+        return run_once("traffic-cost", evil_net, shared_directory, {"every": "6h", "top": "5"})
 
 
 @pytest.fixture(scope="session")
-def verdicts_run(evil_net: Network, tmp_path_factory: pytest.TempPathFactory) -> ReportResult:
+def verdicts_run(evil_net: Network, shared_directory: Path) -> ReportResult:
     """The report on verdicts of the same network."""
-    return run_report("verdicts", net=evil_net, out=tmp_path_factory.mktemp("reports"), since=SINCE, until=UNTIL)
+    return run_once("verdicts", evil_net, shared_directory, {})
+
+
+def run_once(name: str, net: Network, directory: Path, parameters: dict[str, str]) -> ReportResult:
+    """Run a report over the day in the first process that needs it."""
+    result = directory / f"{name}.pickle"
+    with FileLock(directory / f"{name}.lock"):
+        if not result.exists():
+            run = run_report(name, net=net, out=directory / f"of {name}", since=SINCE, until=UNTIL, parameters=parameters)
+            result.write_bytes(pickle.dumps(run))
+        loaded: ReportResult = pickle.loads(result.read_bytes())
+        return loaded
 
 
 class NoParameters(BaseModel):
