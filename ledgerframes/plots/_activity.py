@@ -233,7 +233,9 @@ def activity_what_if(chart: Chart) -> None:
     >>> ax = lf.plot(lf.activity.what_if(frames, confirmers="informees"))
     """
     sums = chart.frame[["party", "weight_before", "weight_after"]].groupby("party", sort=False).sum(min_count=1)
-    sums = sums.dropna(how="all").fillna(0)
+    sums = sums.dropna()  # the change of an unknown weight is unknown
+    if sums.empty:
+        return chart.show_message("No party has a known weight before and after the change.")
     visible = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]]
     before, after = (r.numbers(visible[name]) for name in visible)
     changes = after - before

@@ -350,7 +350,7 @@ def _reduce_ticks(ax: Axes) -> None:
     if isinstance(locator, AutoDateLocator):
         locator.minticks, locator.maxticks = 2, dict.fromkeys(locator.maxticks, 5)
     elif isinstance(locator, MaxNLocator):
-        locator.set_params(nbins=4)
+        locator.set_params(nbins=4)  # the numbers that are measured next
         locator.set_params(nbins=_tick_count(ax))
     elif isinstance(locator, LogLocator):
         locator.set_params(subs=(1.0,), numticks=4)

@@ -138,7 +138,8 @@ def test_a_weight_and_a_cost_from_0_have_no_percentage() -> None:
     costs = [{**row, "total_traffic_cost": number} for number, row in enumerate(rows)]
     day = frames_of(window=Window(since, until), updates=rows, traffic=costs, activity_records=weights)
     periods = Periods(day.between(noon, until), day.between(since.replace(hour=6), noon))
-    assert text_of("Change of the activity", periods) == "+1 (from 0) against the 6 hours before. p::1: +1 (from 0)."
+    change = "+1 weighted byte (from 0) against the 6 hours before. p::1: +1 weighted byte (from 0)."
+    assert text_of("Change of the activity", periods) == change
     assert text_of("Change of the known cost", periods).startswith("+1 byte (from 0) against the 6 hours before.")
 
 
