@@ -16,7 +16,7 @@ from math import isnan, nan
 from pathlib import Path
 
 import numpy as np
-from by_hand import BY_HAND
+from by_hand import BY_HAND, MEMORY_LIMIT
 from live_week import CALLS
 from measuring import KEPT, fresh, say
 from page import machine
@@ -34,8 +34,8 @@ How long each figure takes over a week as large as that of the live network, how
 with a query that one would write by hand, and how the time grows with the number of requests.
 
 The week is that of the sandbox, {copies} times with other ids and times a few milliseconds later, written by the store's own
-writer: {requests:,} requests. Each call runs in a separate process, with `memory_limit="3GB"`, after the same call over one
-hour, so that imports do not count. Memory is what the operating system says of the process (VmHWM), with all libraries.
+writer: {requests:,} requests. Each call runs in a separate process, with `memory_limit="{memory_limit}"`, after the same call
+over one hour, so that imports do not count. Memory is what the operating system says of the process (VmHWM), with all libraries.
 
 The query by hand, in `benchmarks/by_hand.py`, gives the columns of the figure without estimates, intervals, coverage and checks,
 in DuckDB over the same files. Both use one thread, and the ratio is that of their seconds of the processor.
@@ -133,6 +133,7 @@ def as_page(
     if absent:
         limits += f" Not measured this time: {', '.join(absent)}."
     head = HEAD.format(
+        memory_limit=MEMORY_LIMIT,
         copies=copies,
         requests=copies * EVENTS_OF_THE_SANDBOX,
         sizes=", ".join(f"{size * EVENTS_OF_THE_SANDBOX:,}" for size in sizes),

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from ledgerframes.datasets.registry import EVENTS
 
+MEMORY_LIMIT = "2.75GB"  # of the engine, so that libraries and the rows of a result fit into 4 GB
+
 REQUESTS = """
     SELECT
         coalesce(v.record_time, u.record_time, t.record_time) AS record_time,
@@ -328,7 +330,7 @@ def compute(store: Path, call: str) -> dict[str, float]:
     """Return the seconds of the processor of a query by hand, on one thread."""
     import duckdb
 
-    connection = duckdb.connect(config={"threads": 1, "memory_limit": "3GB"})
+    connection = duckdb.connect(config={"threads": 1, "memory_limit": MEMORY_LIMIT})
     for table in EVENTS.tables:
         connection.execute(f"CREATE VIEW {table.name} AS FROM read_parquet('{store}/week/{table.name}/*.parquet')")
     before = time.process_time()

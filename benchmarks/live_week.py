@@ -158,7 +158,9 @@ def _largest(frames: Frames) -> str:
 
 def compute(store: Path, call: str, threads: int | None) -> dict[str, float]:
     """Return seconds, seconds of the processor and the peak of memory of one call."""
-    frames = lf.load_events(network(store, threads=threads, memory_limit="3GB"), since=SINCE, until=UNTIL, progress=False)
+    frames = lf.load_events(
+        network(store, threads=threads, memory_limit=by_hand.MEMORY_LIMIT), since=SINCE, until=UNTIL, progress=False
+    )
     CALLS[call](frames.between(SINCE, SINCE + timedelta(hours=1)))  # imports
     before, processor = time.perf_counter(), time.process_time()
     CALLS[call](frames)
@@ -171,7 +173,7 @@ def compute(store: Path, call: str, threads: int | None) -> dict[str, float]:
 
 def report(store: Path) -> dict[str, float]:
     """Return the seconds of a weekly report over the week, and the peak of memory of its processes."""
-    profile = ("[week]", 'history_url = "http://127.0.0.1:9"', 'network = "week"', 'memory_limit = "3GB"')
+    profile = ("[week]", 'history_url = "http://127.0.0.1:9"', 'network = "week"', f'memory_limit = "{by_hand.MEMORY_LIMIT}"')
     (store / "ledgerframes.toml").write_text("\n".join(profile) + "\n", encoding="utf-8")
     window = ("--since", SINCE.isoformat(), "--until", UNTIL.isoformat())
     network = ("--profile", "week", "--store", str(store), "--offline", "--quiet")

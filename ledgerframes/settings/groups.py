@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from ledgerframes.settings.addresses import absolute
 
 MIN_RATE = 0.01  # requests per second: one in 100 seconds
-BYTES = re.compile(r"[1-9]\d{0,5} ?([kMGT]i?B)")
+BYTES = re.compile(r"(?=[\d.]*[1-9])\d{1,6}(?:\.\d{1,3})? ?([kMGT]i?B)")
 
 
 LocalPath = Annotated[Path, AfterValidator(absolute)]
@@ -137,8 +137,8 @@ class EngineSettings(BaseModel):
     threads : int, optional
         Threads of one query (default: one for each core).
     memory_limit : str, optional
-        Memory of the queries of a process, such as ``"4GB"``. Beyond it, they write to `spill_dir` (default: four fifths of
-        the machine's).
+        Memory of the queries of a process, such as ``"4GB"`` or ``"1.5GB"``. Beyond it, they write to `spill_dir` (default:
+        four fifths of the machine's).
     spill_dir : Path, optional
         Directory for what exceeds the memory (default: that of temporary files).
     """

@@ -118,7 +118,15 @@ def test_a_full_directory_to_spill_to_is_not_taken_for_a_full_store(net: lf.Netw
         lf.sql(net, "select count(*) as n from traffic")
 
 
-@pytest.mark.parametrize(("name", "value"), [("threads", 0), ("memory_limit", "much"), ("memory_limit", "-1GB")])
+def test_a_limit_of_memory_can_have_a_fraction(net: lf.Network) -> None:
+    limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, memory_limit="1.5GiB")
+    assert lf.sql(limited, "select current_setting('memory_limit') as memory")["memory"].tolist() == ["1.5 GiB"]
+
+
+NO_LIMITS = [("threads", 0), *(("memory_limit", text) for text in ("much", "-1GB", "0GB", "0.0GB", "1.5", ".GB"))]
+
+
+@pytest.mark.parametrize(("name", "value"), NO_LIMITS)
 def test_a_limit_that_makes_no_sense(name: str, value: object) -> None:
     with pytest.raises(UsageError, match=name):
         lf.connect("sandbox", **{name: value})
