@@ -127,7 +127,7 @@ def reconcile_digests(chart: Chart) -> None:
     labels = ["all nodes", *(r.label(name) for name in nodes[: r.MAX_ROWS])]
     s.cells(chart, labels, s.cell_spans(rows), rows["row"].to_numpy(), rows["outcome"].tolist(), DIGESTS)
     chart.show_times(*s.time_limits(every))
-    equal = f"Equal at all nodes: {frame['outcome'].eq('equal').sum():,} of {len(frame):,} objects"
+    equal = f"Equal at all nodes: {frame['outcome'].eq('equal').sum():,} of {pluralize(len(frame), 'object')}"
     omitted = r.omitted_note(len(nodes) - r.MAX_ROWS, noun="nodes")
     order = "The objects of a day stand side by side, in the order of their keys" if every["until"].duplicated().any() else ""
     return chart.show_titles(equal, order, omitted, suffix=", per day")
