@@ -92,8 +92,8 @@ class Column:
         bars = self._bars() if has_bars and self.is_number else [""] * len(self.values)
         to_html = _to_html if self.is_text else escape
         return [
-            f"<td{self._attributes()}{_tooltip(value)}>{_with_bar(bar, to_html(_shorten(self._text(value))))}</td>"
-            for bar, value in zip(bars, self.values, strict=True)
+            f"<td{self._attributes()}{_tooltip(value)}>{_with_bar(bar, to_html(text))}</td>"
+            for bar, value, text in zip(bars, self.values, self._short_texts, strict=True)
         ]
 
     def texts(self) -> list[str]:
@@ -135,8 +135,7 @@ class Column:
     def texts_with_unit(self) -> list[str]:
         """Return each value with its unit."""
         unit = "%" if self.unit == SHARE else self.unit
-        texts = (_shorten(self._text(value)) for value in self.values)
-        return [f"{text} {unit}" if unit and text != self.missing else text for text in texts]
+        return [f"{text} {unit}" if unit and text != self.missing else text for text in self._short_texts]
 
     def text(self) -> str:
         """Return the first value with its unit."""
@@ -147,9 +146,14 @@ class Column:
         return ' class="number"' if self.is_number else f' class="{self._kind}"{LEFT}' if self.is_text else LEFT
 
     @cached_property
+    def _short_texts(self) -> list[str]:
+        """The values as cells show them."""
+        return [_shorten(self._text(value)) for value in self.values]
+
+    @cached_property
     def _kind(self) -> str:
         """The classes of texts. Parties and sentences are wider than others on a phone."""
-        texts = [_shorten(self._text(value)) for value in self.values]
+        texts = self._short_texts
         if any(" " in text and len(text) > MAX_TEXT for text in texts):
             return "text sentence"
         return "text party" if any(map(SHORT_FINGERPRINT.search, texts)) else "text"
