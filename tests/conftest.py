@@ -52,7 +52,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000)  # worlds are many objects, without circles
-    gc_pause.COLLECT_SECONDS = 120.0  # loads of a few seconds each would look through all worlds
+    gc_pause.COLLECT_SECONDS = 3600.0  # loads of a few seconds each would look through all worlds
 
 
 @pytest.fixture(autouse=True)

@@ -221,7 +221,7 @@ OVER_TIME = {
 }
 
 
-@pytest.mark.parametrize(("name", "rows"), every_nth(product(OVER_TIME, [40, 200, 1]), 3))
+@pytest.mark.parametrize(("name", "rows"), every_nth(product(OVER_TIME, [40, 200, 1]), 6))
 def test_groups_over_time_are_panels_and_no_tangle_of_lines(name, rows):
     figure, by = OVER_TIME[name]
     frame = result(figure, by, over_time=True)(rows)

@@ -129,11 +129,13 @@ def diagnostics(directory: Path) -> list[dict[str, Any]]:
     return list(shown["generalDiagnostics"])
 
 
+@pytest.mark.exhaustive
 def test_pyright_refuses_each_mistake(diagnostics: list[dict[str, Any]]) -> None:
     errors = [each for each in diagnostics if each["severity"] == "error" and Path(each["file"]).name == "calls.py"]
     assert {each["range"]["start"]["line"] + 1 for each in errors} == lines_of_mistakes()
 
 
+@pytest.mark.exhaustive
 def test_pyright_shows_all_parameters_and_the_result_of_every_public_function(diagnostics: list[dict[str, Any]]) -> None:
     of_functions = [each for each in diagnostics if Path(each["file"]).name == "functions.py"]
     seen = [each["message"] for each in of_functions if each["severity"] == "information"]

@@ -115,6 +115,7 @@ def test_a_worker_of_the_pool_is_killed_and_nothing_is_lost_or_doubled(
     assert frames.bulk_objects["object_key"].is_unique
 
 
+@pytest.mark.exhaustive
 def test_a_given_pool_that_breaks_keeps_what_was_committed(tmp_path: Path, objects: Path, here: dict[str, pd.DataFrame]) -> None:
     import loky
 
@@ -282,6 +283,7 @@ def test_a_worker_of_the_cluster_is_killed_and_nothing_is_lost_or_doubled(
         assert_equal(every_table(listed), events_here)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.loopback
 @pytest.mark.filterwarnings("default")
 def test_the_command_uses_a_cluster(tmp_path: Path, objects: Path, here: dict[str, pd.DataFrame]) -> None:
@@ -334,6 +336,7 @@ def test_a_caller_that_stops_leaves_the_rest_undone() -> None:
     assert len(begun) < 100
 
 
+@pytest.mark.exhaustive
 def test_work_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
     with pytest.raises(WorkerError, match="memory"):

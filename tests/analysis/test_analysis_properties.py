@@ -125,6 +125,7 @@ def test_single_party_cost_never_exceeds_all_cost(frames_from, facts):
     assert (parties["single_party_traffic_cost"] <= parties["total_traffic_cost"]).fillna(value=True).all()
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=EXAMPLES)
 @given(facts=MANY, seed=st.randoms())
 @example(facts=EVERY, seed=random.Random(1))

@@ -65,6 +65,7 @@ def facts(result: pd.DataFrame) -> pd.DataFrame:
     return result.drop(columns="coverage_time") if "round_number" in result else result
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("network", "hours"), every_nth(zip(WORLDS, [3, 8, 14], strict=True), 3), indirect=["network"], ids=str)
 def test_a_figure_from_a_snapshot_is_that_from_the_whole_history(network: tuple[lf.Network, Frames], hours: int) -> None:
     net, history = network

@@ -107,6 +107,7 @@ def test_the_query_of_each_figure_gives_its_numbers_without_this_package(name: s
             assert_same(figure, each, expected, run(text))
 
 
+@pytest.mark.exhaustive
 def test_the_queries_of_coin_give_its_sums_without_this_package(sandbox_history: Frames) -> None:
     for every in ("round", "1d"):
         expected = lf.economy.flows(sandbox_history, every=every)

@@ -83,6 +83,7 @@ def test_what_only_one_source_has_stays() -> None:
 PAYLOADS = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["1", "1.0", "2"]))
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=examples(10))  # each compares the two sources again for every update
 @given(listing=PAYLOADS, bulk=PAYLOADS)
 def test_totals_by_parts_of_time_are_those_of_all_updates(listing: dict[str, str], bulk: dict[str, str]) -> None:
@@ -147,6 +148,7 @@ def history(net: lf.Network) -> Frames:
     return lf.load_events(net, since="0001-01-01", until="2026-11-09")
 
 
+@pytest.mark.exhaustive
 def test_the_sandbox_writes_to_bulk_objects_what_it_lists(net: lf.Network) -> None:
     window = {"since": "2026-11-07", "until": "2026-11-09"}
     listing, bulk = lf.load_events(net, **window), lf.load_bulk(net, **window)
@@ -214,6 +216,7 @@ def test_unknown_members_are_compared_if_both_sources_send_them() -> None:
     assert rows.loc["updates", "first_path"].tolist() == ["extra:$.x"] * 2
 
 
+@pytest.mark.exhaustive
 def test_the_sandbox_snapshots_follow_from_its_history(net: lf.Network, history: Frames) -> None:
     first, second = (lf.load_bulk(net, kind="acs", at=time) for time in ("2026-11-07", "2026-11-08"))
     for rows in (

@@ -42,6 +42,7 @@ def test_coupons_are_used_expire_or_stay_open(links: pd.DataFrame) -> None:
     assert "used" in found and "open" in found and "expired" in found
 
 
+@pytest.mark.exhaustive
 def test_every_party_can_prove_its_reward(sandbox_history: Frames) -> None:
     rows = lf.reconcile.rewards(sandbox_history, by="party")
     assert set(rows["status"]) == {"equal", "unknown"}
@@ -71,6 +72,7 @@ def test_no_window_makes_a_difference(sandbox_history: Frames, links: pd.DataFra
     assert both["found"][is_root].tolist() == both["found_all"][is_root].tolist()
 
 
+@pytest.mark.exhaustive
 def test_the_words_of_a_network_make_no_difference(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=600, days=1, vocabulary="canton", store=tmp_path)
     links = lf.reconcile.rewards(lf.load_events(net, since="0001-01-01", until=net.now()))

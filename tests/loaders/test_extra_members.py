@@ -164,6 +164,7 @@ def test_new_members_of_what_is_empty_are_kept(tmp_path: Path) -> None:
     assert net.extra_members == {path: '"of no contract"'}
 
 
+@pytest.mark.exhaustive
 def test_values_outlive_the_connections_and_do_not_depend_on_pages(tmp_path: Path) -> None:
     box, frames, members = Sandbox(events=320, days=1), [], []
     for size in (20, 1000):
@@ -199,6 +200,7 @@ def test_new_members_beside_no_completion_are_kept_and_those_of_rows_are_not_kep
     }
 
 
+@pytest.mark.exhaustive
 def test_workers_return_the_new_members_that_they_met(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     faults = Faults(unknown_members=1)
 

@@ -135,6 +135,7 @@ def test_the_other_encoding_of_a_stored_object_needs_another_store(tmp_path: Pat
     assert lf.sql(net, "select count(*) as n from updates")["n"].tolist() == [len(frames.updates)]
 
 
+@pytest.mark.exhaustive
 def test_what_was_named_changes_no_range(tmp_path: Path, objects: Path, listed: dict[str, pd.DataFrame], good: lf.Frames) -> None:
     net, key = connect(tmp_path), good.bulk_objects["object_key"].iloc[-1]
     lf.load_bulk(net, paths=[file for file in objects.iterdir() if unquote(file.name) != key])

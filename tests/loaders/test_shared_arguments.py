@@ -114,7 +114,7 @@ def load_here(update_ids: list[str], tmp_path_factory: pytest.TempPathFactory) -
     return cache(lambda way: loads(update_ids)[way](connect(tmp_path_factory.mktemp("here"))))
 
 
-@pytest.mark.parametrize(("way", "pool"), every_nth(product(WAYS, ["processes", "threads"]), 3))
+@pytest.mark.parametrize(("way", "pool"), every_nth(product(WAYS, ["processes", "threads"]), 5))
 def test_an_executor_gives_the_same_frames(
     tmp_path: Path,
     update_ids: list[str],

@@ -116,6 +116,7 @@ def test_writers_at_the_same_time(tmp_path: Path, undisturbed: Callable[[str], F
     tell("writers", writers=len(writers))
 
 
+@pytest.mark.exhaustive
 def test_readers_during_a_compaction(tmp_path: Path, effort: Effort, undisturbed: Callable[[str], Frames]) -> None:
     expected, reads = undisturbed("sync events"), 0
     sync_events(tmp_path)

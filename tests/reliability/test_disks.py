@@ -81,6 +81,7 @@ def mounts_are_allowed() -> bool:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("mode", every_nth(["full", "read-only"], 2))
 def test_a_disk_that_cannot_be_written(mode: str, tmp_path: Path) -> None:
     if not mounts_are_allowed():
@@ -130,8 +131,9 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, turn: int) -> None:
     monkeypatch.setattr(Location, "filesystem", property(filesystem))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.loopback
-@pytest.mark.parametrize("call", every_nth(["open_output_stream", "copy_file", "open_input_file", "get_file_info"], 4))
+@pytest.mark.parametrize("call", ["open_output_stream", "copy_file", "open_input_file", "get_file_info"])
 def test_an_object_store_that_fails_between_file_and_commit(
     call: str, objects: ObjectStore, tmp_path: Path, effort: Effort, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,6 +144,7 @@ def collect(net: lf.Network, name: str, caplog: pytest.LogCaptureFixture) -> str
 tokens = st.binary(min_size=18, max_size=150).map(lambda content: base64.b64encode(content, altchars=b"/~").decode() + "_.-=+")
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     token=tokens,

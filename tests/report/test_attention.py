@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from cases import every_nth
 
 import ledgerframes as lf
 from ledgerframes.analysis.finding_names import BALANCE, COMPARED, NOT_FINAL, NOT_IN_STORE, ONE_COST, REWARDS
@@ -96,7 +95,8 @@ def test_a_costly_request_leads_to_the_table_of_the_largest(name: str) -> None:
     assert "lf.cost.requests(frames, top=top)" in cells[number + 1]
 
 
-@pytest.mark.parametrize("name", every_nth(["verdicts", "traffic-cost", "activity"], 3))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["verdicts", "traffic-cost", "activity"])
 def test_a_page_says_what_the_findings_say(net_of_weeks: lf.Network, tmp_path: Path, name: str) -> None:
     with without_kernel():
         result = run_report(name, net=net_of_weeks, out=tmp_path, **WEEK)
@@ -121,6 +121,7 @@ def test_a_page_says_what_the_findings_say(net_of_weeks: lf.Network, tmp_path: P
     assert f">{heading}</h2>" in section and ('class="attention calm"' in section) == (not shown)
 
 
+@pytest.mark.exhaustive
 def test_a_balance_that_ends_soon_needs_attention(net_of_weeks: lf.Network, tmp_path: Path) -> None:
     parameters = {"price": "50 USD/MB", "balance": 100_000}
     with without_kernel():

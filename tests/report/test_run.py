@@ -319,6 +319,7 @@ def test_a_value_that_cannot_be_displayed_is_a_failure(net: Network, tmp_path: P
         run_report("small", net=net, out=tmp_path, during="yesterday")
 
 
+@pytest.mark.exhaustive
 def test_a_longer_timeout_raises_the_limit_of_a_cell(
     net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -344,6 +345,7 @@ def test_rules(net: Network, tmp_path: Path, small: Small) -> None:
             run_report("small", net=net, out=tmp_path, during="yesterday", fail_if=[rule])
 
 
+@pytest.mark.exhaustive
 def test_inside_a_running_event_loop(net: Network, tmp_path: Path, small: Small) -> None:
     async def as_in_a_notebook() -> ReportResult:
         return run_report("small", net=net, out=tmp_path / "out", during="yesterday")

@@ -90,6 +90,7 @@ def test_a_comparison_takes_the_newest_run_of_each_of_two_windows(net: Network, 
     assert changes.loc["key", ["before", "after"]].tolist() == [runs[1], runs[3]]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("no_kernel")
 def test_runs_of_two_networks_do_not_compare(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
@@ -157,6 +158,7 @@ def write_notebook(path: Path, source: str, *cells: str) -> str:
     return str(path)
 
 
+@pytest.mark.exhaustive
 def test_a_notebook_of_ones_own(net: Network, tmp_path: Path) -> None:
     source = "during = 'yesterday'\nsince = until = None\nlimit = 3\nlabel = 'x'"
     notebook = write_notebook(tmp_path / "My Own.ipynb", source, "import json", "print(json.dumps([since, limit, label]))")
@@ -193,6 +195,7 @@ def test_a_parameter_can_have_any_name(net: Network, tmp_path: Path) -> None:
         run_report(notebook, net=net, out=tmp_path / "out", since=SINCE, until=UNTIL, parameters={"copy": "many"})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("no_kernel")
 def test_a_run_over_all_history_says_its_days(tmp_path: Path, small: Small) -> None:
     small("x = 1")

@@ -104,6 +104,7 @@ def test_the_report_on_activity_runs_on_frozen_data(net: Network, tmp_path: Path
     assert_made_again(result, sides, sentences_on_activity(sides), least=3)
 
 
+@pytest.mark.exhaustive
 def test_the_report_on_operations_runs_on_frozen_data(net: Network, tmp_path: Path) -> None:
     result = run_report("operations", net=net, out=tmp_path, parameters={"balance": 1_000_000}, **DAYS)
     assert_whole(result, {"wasted_by_participant", "head_of_line", "waited_for"})

@@ -48,6 +48,7 @@ def test_every_update_is_explained(reader: EconomyReader) -> None:
     assert all(reader.totals[flow] > 0 for flow in flows)
 
 
+@pytest.mark.exhaustive
 def test_rewards_of_validators_are_minted_in_a_busier_world() -> None:
     reader = EconomyReader()
     for event in Sandbox(1, 6_000, 2).world.events():

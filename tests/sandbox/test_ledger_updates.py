@@ -326,6 +326,7 @@ def test_an_unknown_update_id_plans_only_slices_with_a_change(box: Sandbox, monk
     assert numbers == list(range(0, box.world.timeline.count, 5))
 
 
+@pytest.mark.exhaustive
 def test_any_participant_can_be_shown(box: Sandbox, items: Any) -> None:
     sv = box.world.parties.svs[0]
     other = Sandbox(1, EVENTS, DAYS, participant=sv.participant)

@@ -137,6 +137,7 @@ def test_updates_by_hash(sixth: Sandbox, effects: Any) -> None:
     assert refusal(client.post("/v2/updates/update-by-hash", json={"transactionHash": ""})) == (400, "MISSING_FIELD", 8)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("own_worlds")
 def test_a_hash_is_looked_up_without_the_rest_of_the_history() -> None:
     box = box_of("3.6")

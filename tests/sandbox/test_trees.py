@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -180,6 +181,7 @@ def test_the_reassignments_halves_belong_together(items: list[dict[str, Any]], b
     assert ["out", "in"] in kinds.values()
 
 
+@pytest.mark.exhaustive
 def test_the_assignment_sometimes_comes_first() -> None:
     first_halves: dict[str, bool] = {}
     for event in Sandbox(1, 6_000, 2).world.events():
@@ -201,6 +203,7 @@ def test_any_tree_is_arranged_in_preorder(shape: list[Any]) -> None:
     assert list(nodes) == sorted(nodes)
 
 
+@pytest.mark.exhaustive
 def test_no_tree_is_left_to_the_garbage_collector(box: Sandbox) -> None:
     event = next(event for event in box.world.events(encoding="ledger_json") if event.update.startswith(b'{"update_id"'))
     contract = Contract("00", Template("p:M:E", "p"), ["alice"])

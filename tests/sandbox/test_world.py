@@ -153,6 +153,7 @@ def test_a_process_has_one_world_of_the_same_figures() -> None:
     assert world_of(1, 700, 3, vocabulary) is not world_of(2, 700, 3, vocabulary)
 
 
+@pytest.mark.exhaustive
 def test_a_small_world_is_made_once_and_a_large_one_is_not_kept() -> None:
     shapes, words = ((6, 700, 3), (6, 2_400, 8)), vocabulary_of("neutral")
     small, large = (World(*shape, words, max_cached_events=1_000) for shape in shapes)
@@ -163,6 +164,7 @@ def test_a_small_world_is_made_once_and_a_large_one_is_not_kept() -> None:
     assert large.generated == large.timeline.count + 1
 
 
+@pytest.mark.exhaustive
 def test_a_small_world_is_kept_in_each_encoding() -> None:
     world, encodings = World(1, 400, 1, vocabulary_of("neutral"), max_cached_events=400), (*ENCODINGS, LEDGER.name)
     for encoding in encodings * 2:
@@ -171,6 +173,7 @@ def test_a_small_world_is_kept_in_each_encoding() -> None:
     assert world.generated == world.timeline.count * len(encodings)
 
 
+@pytest.mark.exhaustive
 def test_what_a_participant_sees_of_a_small_world_is_kept(box: Sandbox) -> None:
     slices = [box.ledger.slice(number) for number in range(box.world.timeline.count)]
     assert all(box.ledger.slice(number) is updates for number, updates in enumerate(slices))

@@ -77,7 +77,7 @@ def flips(path: Path, distance: int) -> list[tuple[int, int]]:
     return sorted(flipped)
 
 
-@pytest.mark.parametrize(("table", "distance"), every_nth(product(TABLES, [640, 80]), 2))
+@pytest.mark.parametrize(("table", "distance"), every_nth(product(TABLES, [640, 80]), 4))
 def test_a_flipped_bit_is_refused_or_changes_no_row(store: Store, table: str, distance: int) -> None:
     expected, path = frames(store), paths(store, table)[0]
     content, refused, unnoticed = path.read_bytes(), set(), []

@@ -95,6 +95,7 @@ def test_the_wallets_journal_stays_on_this_machine(uri: str, tmp_path: Path, mon
 # -- readers --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_a_reader_sees_commits_whole_and_in_order_while_a_writer_goes_on(machine: Machine) -> None:
     writer, reader = machine(), machine()
     steps, sights = 8, []
@@ -273,6 +274,7 @@ def test_a_store_that_was_read_before_is_not_read_without_its_endpoint() -> None
         store.segments(EVENTS)
 
 
+@pytest.mark.exhaustive
 def test_frames_of_a_store_in_a_bucket_can_be_sent(uri: str, machine: Machine) -> None:
     machine()
     net = lf.connect("sandbox", store=uri, **WORLD)

@@ -55,6 +55,7 @@ def test_provisional_segments_are_not_merged(store: Store) -> None:
     assert len(store.segments(EVENTS)) == 4
 
 
+@pytest.mark.exhaustive
 def test_a_row_is_written_a_limited_number_of_times(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows written by merges, for one row a sync: at most 4 times each, where a rewrite of everything takes 64 times."""
     count, written = 128, 0

@@ -286,6 +286,7 @@ def test_a_store_that_this_user_may_only_read_is_compared_in_memory(older: Older
         lf.load_mining_rounds(older.connect())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.loopback
 @pytest.mark.parametrize("commit", ["6b89178"])
 def test_a_bucket_that_this_user_may_only_read_is_compared_in_memory(
