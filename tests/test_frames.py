@@ -7,6 +7,7 @@ import json
 import pickle
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -448,11 +449,22 @@ def test_a_folder_without_a_manifest_is_a_wrong_argument(tmp_path: Path) -> None
 def test_frames_are_saved_on_this_machine_only(address: str, tmp_path: Path) -> None:
     frames = lf.load_events(lf.connect("sandbox", events=400, days=1), during="yesterday")
     before = sorted(Path().iterdir())
-    with pytest.raises(UsageError, match="must be on this machine"):
+    with pytest.raises(UsageError, match="directory= must be a path on this machine"):
         lf.save_frames(frames, address)
-    with pytest.raises(UsageError, match="must be on this machine"):
+    with pytest.raises(UsageError, match="directory= must be a path on this machine"):
         lf.open_frames(address)
     assert sorted(Path().iterdir()) == before
+
+
+def test_what_is_no_path_is_refused_by_its_name(frames: lf.Frames) -> None:
+    calls: dict[str, list[Callable[..., object]]] = {
+        "directory": [partial(lf.save_frames, frames), lf.open_frames, lf.grant.verify],
+        "target": [partial(lf.export.write_table, frames, "verdicts")],
+        "path": [lf.labels.read],
+    }
+    for name, function in ((name, function) for name, functions in calls.items() for function in functions):
+        with pytest.raises(UsageError, match=f"{name}= must be a path, got 5"):
+            function(5)
 
 
 def test_a_limit_of_rows_is_at_least_their_number(frames: lf.Frames, in_pieces: lf.Frames) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from ledgerframes.errors import UsageError
+from ledgerframes.store.location import local_path
 
 __all__ = ["apply", "read", "short"]
 
@@ -55,8 +56,9 @@ def read(path: str | PathLike[str]) -> pd.DataFrame:
     >>> lf.labels.read(file).loc[0, "name"]
     'Bank'
     """
+    file = local_path("path", path, "Copy the file here, then read it.")
     try:
-        labels = pd.read_csv(Path(path), dtype="str", keep_default_na=False, na_values=[""], encoding="utf-8")
+        labels = pd.read_csv(file, dtype="str", keep_default_na=False, na_values=[""], encoding="utf-8")
         require_fields(labels)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise UsageError(f"Cannot read labels from {path}: {error}. Pass a CSV file with the columns id, name, group.") from None

@@ -91,7 +91,7 @@ def write_table(
     """
     require_frames(frames, "export.write_table")
     require_list(columns)
-    path, spec = local_path(target, "Write the file here, then copy it."), table_spec(table)
+    path, spec = local_path("target", target, "Write the file here, then copy it."), table_spec(table)
     selected = _select_columns(spec, columns)
     writers: dict[str, Writer] = {
         ".parquet": _parquet,

@@ -104,7 +104,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     True
     """
     require_frames(frames, "save_frames")
-    target = local_path(directory, "Save the frames here, then copy them.")
+    target = local_path("directory", directory, "Save the frames here, then copy them.")
     rows = {name: _read(frames, table_spec(name)) for name in frames.tables}
     rows[DROPPED_ROWS.name] = frames._filter.dropped_rows(frames._source, frames.tables)
     rows["coverage"] = pa.Table.from_pandas(frames.coverage, COVERAGE.schema, preserve_index=False)
@@ -157,7 +157,7 @@ def open_frames(directory: str | Path) -> Frames:
     IntegrityError
         If a file is missing or differs from the manifest.
     """
-    source = local_path(directory, "Copy the frames here, then open them.")
+    source = local_path("directory", directory, "Copy the frames here, then open them.")
     engine = engine_settings()
     if not (source / MANIFEST).is_file():
         raise UsageError(f"{source} has no {MANIFEST}. Choose a directory that save_frames wrote.")

@@ -163,7 +163,7 @@ def run_report(
     keep = None if keep is None else require_integer("keep", keep, 1)
     if pdf:
         find_chromium()
-    out = local_path(out, "Publish the report here, then copy it.")
+    out = local_path("out", out, "Publish it here, then copy it.")
     values = report.parse_parameters(parameters or {})
     window = parse_window(net.now(), since, until, during)
     require_judged(rules, window)

@@ -276,13 +276,15 @@ class HashingWriter(io.RawIOBase):
         return self._digest.hexdigest()
 
 
-def local_path(path: str | Path, advice: str) -> Path:
-    """Return a path of this machine.
+def local_path(name: str, path: str | os.PathLike[str], advice: str) -> Path:
+    """Return an argument that is a path of this machine.
 
     The address of an object store would be taken for a directory here.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"{name}= must be a path, got {path!r}.")
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)):
-        raise UsageError(f"A path must be on this machine, got {str(path)!r}. {advice}")
+        raise UsageError(f"{name}= must be a path on this machine, got {str(path)!r}. {advice}")
     return Path(path)
 
 

@@ -153,7 +153,7 @@ def test_queries_of_the_notebook_keep_the_limits_of_the_network_and_leave_no_fil
 
 def test_a_report_is_published_on_this_machine_only(net: Network, small: Small) -> None:
     small("x = 1")
-    with pytest.raises(UsageError, match=r"A path must be on this machine, got 's3:/team/reports'\. Publish the report here"):
+    with pytest.raises(UsageError, match=r"out= must be a path on this machine, got 's3:/team/reports'\. Publish it here"):
         run_report("small", net=net, out=Path("s3://team/reports"), during="yesterday")
     assert not Path("s3:").exists()
 

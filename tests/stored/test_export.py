@@ -320,7 +320,7 @@ def test_batches_are_written_as_they_come(many: MemoryFrameSource, tmp_path: Pat
 
 def test_a_file_is_written_on_this_machine_only(frames: lf.Frames) -> None:
     with pytest.raises(
-        UsageError, match=r"A path must be on this machine, got 's3://team/x\.csv'\. Write the file here, then copy"
+        UsageError, match=r"target= must be a path on this machine, got 's3://team/x\.csv'\. Write the file here, then copy"
     ):
         export.write_table(frames, "traffic", "s3://team/x.csv")
 

@@ -27,7 +27,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics.differences import LEAST_COUNT, PercentileDifference, difference_of_percentiles
 from ledgerframes.statistics.percentiles import percentile
 from ledgerframes.values import decimals
-from ledgerframes.values.money import NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
+from ledgerframes.values.money import NetworkRate, TrafficPrice, require_one_currency, require_price
 
 JUDGMENTS = ("dearer", "cheaper", "no clear change", "too few", "new", "gone")
 LEVEL = 0.05
@@ -329,9 +329,10 @@ def _judgment(before: Requests, after: Requests, difference: PercentileDifferenc
 def _coin_difference(differences: pd.Series, after: Frames, price: TrafficPrice | None, rate: NetworkRate | None) -> pd.Series:
     if price is None and rate is None:
         return pd.Series(pd.NA, index=differences.index, dtype=decimals.DTYPE)
-    price, rate = require_traffic_price(price), require_price(rate, NetworkRate, "rate")
-    if rate is None:
-        raise UsageError("Pass rate= too, because coin_difference follows from price= and rate=.")
+    price, rate = require_price(price, TrafficPrice, "price"), require_price(rate, NetworkRate, "rate")
+    if price is None or rate is None:
+        missing = "price" if price is None else "rate"
+        raise UsageError(f"Pass {missing}= too, because coin_difference follows from price= and rate=.")
     require_one_currency(price, rate)
     require_prices_of_rounds(after, [price], "Pass that price, or compare with a part of the window.")
     return rate.coins(price.of_bytes(differences))

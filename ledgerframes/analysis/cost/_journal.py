@@ -211,7 +211,7 @@ def _bill_entries(statement: pd.DataFrame, key: str | None) -> Iterator[dict[str
 
 def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield one entry for each posting whose amount is not 0."""
-    if postings is None or not len(postings):
+    if postings is None or (isinstance(postings, pd.DataFrame) and postings.empty):
         return
     require_columns(postings, POSTING_COLUMNS, f"postings= must be a DataFrame with the columns {', '.join(POSTING_COLUMNS)}")
     currency = str(statement["currency_code"].iloc[0]) if len(statement) else "USD"

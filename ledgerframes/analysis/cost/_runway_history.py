@@ -145,8 +145,10 @@ def _parameters(participant: str, since: int, until: int) -> dict[str, pa.Table]
 
 def _require_submitter(frames: Frames, participant: str) -> None:
     """Raise a UsageError unless the participant submits requests."""
+    if not isinstance(participant, str):
+        raise UsageError(f"participant= must be the id of a participant, got {participant!r}.")
     submitters = run(frames, Query("FROM submitting_participants", (SUBMITTING_PARTICIPANTS,)))["submitting_participant_uid"]
     if not (submitters == participant).any():
-        near = near_matches(str(participant), submitters)
+        near = near_matches(participant, submitters)
         step = f"Choose from {', '.join(map(repr, near))}." if near else "Choose one that submits requests in these frames."
         raise UsageError(f"Unknown participant {participant!r}. {step}")

@@ -22,7 +22,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.frames.files import MANIFEST
 from ledgerframes.installation import installed_version
 from ledgerframes.network import Network
-from ledgerframes.store.location import digest_of
+from ledgerframes.store.location import digest_of, local_path
 
 KIND = "grant.evidence"
 VERIFY = declare.Figure(
@@ -129,7 +129,7 @@ def verify(directory: str | Path, *, net: Network | None = None) -> pd.DataFrame
     >>> lf.grant.verify("evidence")["subject"].iloc[0]
     'manifest.json'
     """
-    path = Path(directory)
+    path = local_path("directory", directory, "Copy the evidence here, then verify it.")
     manifest = _read_manifest(path)
     digest = digest_of(path / MANIFEST)  # shown, because nothing else has it
     checks = [(MANIFEST, "digest", digest, digest)]

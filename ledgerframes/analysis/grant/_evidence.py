@@ -18,6 +18,7 @@ from ledgerframes.analysis.grant._use import DAYS, MIN_COVERAGE, Use, outside_ro
 from ledgerframes.analysis.groups import as_integers, exact_sum
 from ledgerframes.engine import Query
 from ledgerframes.frames import Frames
+from ledgerframes.store.location import local_path
 from ledgerframes.values.windows import Time, Window, instant, iso
 
 REJECTED = declare.integer(
@@ -182,11 +183,12 @@ def evidence(
     True
     """
     EVIDENCE.check(frames)
+    target = None if directory is None else local_path("directory", directory, "Write the evidence here, then copy it.")
     use = use_of(
         frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage, base=base
     )
     result = _days(use)
-    if directory is not None:
+    if target is not None:
         parameters: dict[str, Any] = {
             "app": {name: list(names) for name, names in app.items()},
             "exclude": sorted(use.excluded),
@@ -198,7 +200,7 @@ def evidence(
         if base is not None and (time := snapshot_table(base, "base").time):
             parameters["base"] = iso(time)
         tables = {"requests": outside_rows(use), "days": result, "totals": _totals(use)}
-        write_directory(Path(directory), use.frames, parameters, tables)
+        write_directory(target, use.frames, parameters, tables)
     return result
 
 
