@@ -52,7 +52,6 @@ def figures_are_closed() -> Iterator[None]:
 LATER = (
     "ledgerframes.plots.",
     "ledgerframes.analysis.cost.runways.",
-    "ledgerframes.analysis.reconcile._rewards.reward_proof",
     "ledgerframes.report.summary.balance.describe_runway",
 )
 DEFAULT_CASES = only(lambda case: not case.name.startswith(LATER), CASES)

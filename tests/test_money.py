@@ -42,6 +42,11 @@ def test_prices_are_never_exchanged(value, kind):
         require_price(value, kind, "rate")
 
 
+def test_several_rates_are_no_rate():
+    with pytest.raises(UsageError, match=r"rate= must be a NetworkRate, got list\. Pass one of them\."):
+        require_price([RATE, RATE], lf.NetworkRate, "rate")
+
+
 @pytest.mark.parametrize("value", [60, "60", Decimal(60)])
 def test_a_number_is_no_price(value):
     step = r'Pass one such as lf\.TrafficPrice\("60", "USD/MB"\)\.'

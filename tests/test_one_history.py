@@ -52,6 +52,7 @@ def figures(frames: Frames) -> dict[str, pd.DataFrame]:
     return results | {"wasted": lf.cost.wasted(frames), "latency": lf.verdict.latency(frames)}
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=examples(1), deadline=None)
 @given(seed=st.integers(1, 10_000))
 def test_any_split_order_window_compaction_and_repair_give_one_answer(

@@ -350,7 +350,7 @@ def test_draws_on_given_axes_opens_no_figure_and_leaves_the_frame(name, rows):
     pd.testing.assert_frame_equal(drawn, frame(rows))
 
 
-@pytest.mark.parametrize(("name", "by", "over_time"), [*every_nth(OF_WINDOW, 4), *every_nth(OF_PERIODS, 10)])
+@pytest.mark.parametrize(("name", "by", "over_time"), [*every_nth(OF_WINDOW, 2), *every_nth(OF_PERIODS, 5)])
 def test_every_grouping_can_be_drawn(name, by, over_time):
     frame, axes = result(name, by, over_time=over_time)(24), mpl.figure.Figure().subplots()
     ax = plot(frame, axes, picture=name)
@@ -1191,7 +1191,7 @@ def test_some_rows_of_an_overhead_have_the_kinds_that_they_have():
     assert [np.isnan(values).tolist() for values in areas] == [[True, False, False]] * 2
 
 
-@pytest.mark.parametrize("name", every_nth(DRAWN, 6))
+@pytest.mark.parametrize("name", every_nth(DRAWN, 3))
 def test_no_axis_has_a_power_of_ten_above_it(name):
     frame = result(name)(24)
     for column in FIGURES[name].columns:

@@ -283,7 +283,6 @@ def test_a_worker_of_the_cluster_is_killed_and_nothing_is_lost_or_doubled(
         assert_equal(every_table(listed), events_here)
 
 
-@pytest.mark.exhaustive
 @pytest.mark.loopback
 @pytest.mark.filterwarnings("default")
 def test_the_command_uses_a_cluster(tmp_path: Path, objects: Path, here: dict[str, pd.DataFrame]) -> None:

@@ -156,6 +156,7 @@ def test_a_balance_needs_all_that_was_before(day: Frames) -> None:
         lf.economy.balance(day.where("tree_events", contract_id="a1"))
 
 
+@pytest.mark.exhaustive
 def test_a_contract_of_two_loads_counts_once(net: lf.Network, history: Frames) -> None:
     """All contracts, and those of owners again."""
     at = history.window.since if history.window and history.window.since.year > 1 else pd.Timestamp("2026-11-08T12:00Z")

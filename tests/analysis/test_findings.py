@@ -394,6 +394,12 @@ def test_a_balance_of_0_is_a_fact_without_a_forecast() -> None:
     assert row["sentence"] == "The balance of participant val-0 is used up." and row["next_step"] == "Buy traffic now."
 
 
+def test_a_balance_without_enough_weeks_has_no_forecast() -> None:
+    result = lf.findings(week(), participant="val-0", balance=lf.TrafficBalance(100_000, MONDAY + WEEK))
+    assert "balance" not in set(result["subject"])
+    assert "The balance has no forecast. A runway needs 4 whole weeks" in result.attrs["sentence"]
+
+
 # -- order, and what is not judged ----------------------------------------------------------------------------------------
 
 

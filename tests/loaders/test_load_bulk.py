@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import logging
+import os
 import random
 import threading
 import time
@@ -31,6 +32,7 @@ from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.wire import ObjectRef
 from ledgerframes.datasets.registry import BULK, BULK_BY_KEY
 from ledgerframes.errors import CoverageError, HostUnreachableError, IntegrityError, NotFoundError, StoreError, UsageError
+from ledgerframes.loaders.bulk_object import PARTIAL_SUFFIX
 from ledgerframes.sandbox import Faults, Sandbox
 
 WORLD = {"events": 700, "days": 3}
@@ -403,6 +405,18 @@ def test_a_download_that_breaks_off_goes_on(tmp_path: Path, good_day: lf.Frames)
         store = tmp_path / f"ranges{len(ranges)}"
         net = connect(store, faults=Faults(dropped_download=0.5, **ranges), retries=20)
         assert_equal(tables(lf.load_bulk(net, **DAY)), tables(good_day))
+
+
+def test_what_a_killed_download_left_a_day_ago_is_removed(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    downloads = net.local_dir / "downloads"
+    downloads.mkdir(parents=True)
+    abandoned, active = downloads / f"abandoned{PARTIAL_SUFFIX}", downloads / f"active{PARTIAL_SUFFIX}"
+    for partial in (abandoned, active):
+        partial.write_bytes(b"part")
+    os.utime(abandoned, (0, 0))
+    lf.load_bulk(net, **DAY)
+    assert (abandoned.exists(), active.exists()) == (False, True)
 
 
 def test_the_digest_of_nothing_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -344,7 +344,6 @@ def test_quarantine_does_not_count_and_goes_when_told(tmp_path: Path) -> None:
     assert len(prune(net.store, min_age=timedelta(0), include_quarantine=True).deleted_files) == len(damaged.files) > 7
 
 
-@pytest.mark.exhaustive
 @pytest.mark.loopback
 def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path) -> None:
     hours = {"since": "2026-11-08T06:00:00Z", "until": "2026-11-08T08:00:00Z"}

@@ -90,7 +90,6 @@ def test_a_comparison_takes_the_newest_run_of_each_of_two_windows(net: Network, 
     assert changes.loc["key", ["before", "after"]].tolist() == [runs[1], runs[3]]
 
 
-@pytest.mark.exhaustive
 @pytest.mark.usefixtures("no_kernel")
 def test_runs_of_two_networks_do_not_compare(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")

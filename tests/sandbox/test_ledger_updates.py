@@ -335,6 +335,9 @@ def test_any_participant_can_be_shown(box: Sandbox, items: Any) -> None:
     votes = [item["update"]["update_id"] for item in items if "PriceVote" in json.dumps(item["update"])]
     assert votes
     assert seen.issuperset(votes)
+
+
+def test_an_unknown_participant_is_refused() -> None:
     with pytest.raises(ValueError, match="Unknown participant"):
         Sandbox(participant="nobody")
 

@@ -221,6 +221,7 @@ def test_overload_is_a_409(box: Sandbox) -> None:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("own_worlds")
 def test_the_same_seed_gives_the_same_ledger(effects: Any) -> None:
     repeated = ledger_of(Sandbox(1, EVENTS, DAYS))

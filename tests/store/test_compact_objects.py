@@ -100,6 +100,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[lf.Network, lf.Networ
     return plain, merged
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=examples(4))
 @given(edges=st.tuples(minutes, minutes).map(sorted).filter(lambda edges: edges[0] < edges[1]))
 def test_any_range_reads_as_before(two: tuple[lf.Network, lf.Network], edges: list[int]) -> None:

@@ -281,3 +281,9 @@ def test_error_codes_become_messages_without_secrets(said: str, meaning: str) ->
     assert "s3://bucket/x at host:9" in str(error)
     assert "AKIA" not in str(error)
     assert error.path == "s3://bucket/x"
+
+
+def test_a_path_below_a_file_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "events").write_bytes(b"")
+    with pytest.raises(StoreError, match="The store cannot be written at "):
+        put(Location.parse(tmp_path), "events/part", b"x")

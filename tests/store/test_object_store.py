@@ -274,7 +274,6 @@ def test_a_store_that_was_read_before_is_not_read_without_its_endpoint() -> None
         store.segments(EVENTS)
 
 
-@pytest.mark.exhaustive
 def test_frames_of_a_store_in_a_bucket_can_be_sent(uri: str, machine: Machine) -> None:
     machine()
     net = lf.connect("sandbox", store=uri, **WORLD)

@@ -61,6 +61,7 @@ COLUMNS = (None, ["number"], ["parity", "number"])
 CONDITIONS = (None, pc.field("number") < 10, pc.field("number") >= 2_400_000, pc.field("number") < 0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("columns", "condition"), every_nth(product(COLUMNS, CONDITIONS), 3))
 def test_a_scan_with_little_read_ahead_has_the_same_rows(
     groups: ds.Dataset, columns: list[str] | None, condition: pc.Expression | None
