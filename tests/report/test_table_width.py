@@ -6,8 +6,10 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from browser import needs_browser, picture_of
 from cases import every_nth
 
 from ledgerframes.errors import UsageError
@@ -78,6 +80,37 @@ def test_no_short_id_breaks(tmp_path: Path) -> None:
     parties = ", ".join(f"{name}::1220" + "ab" * 32 for name in ("DSO", "Halcyon-Trust"))
     html = show_table("quorums", pd.DataFrame({"parties": [parties]}))._repr_html_()
     assert 'DSO::<wbr><span class="unbroken">1220ab…abab</span>, ' in html and "…<wbr>" not in html
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    ("columns", "scroll", "is_dark", "whole_edges"),
+    [
+        (3, 0, False, {"left", "right"}),
+        (40, 0, False, {"left"}),
+        (40, 0, True, {"left"}),
+        (40, 700, False, set()),
+        (40, 100_000, False, {"right"}),
+    ],
+    ids=["fits", "start", "dark", "middle", "end"],
+)
+def test_digits_fade_at_an_edge_behind_which_a_table_goes_on(
+    tmp_path: Path, columns: int, scroll: int, is_dark: bool, whole_edges: set[str]
+) -> None:
+    frame = pd.DataFrame({f"n{number}": [88_888_888] * 15 for number in range(columns)})
+    page = tmp_path / "page.html"
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    page.write_text(
+        '<!doctype html><meta name="color-scheme" content="light dark">'
+        f"<style>{style} main {{ width: 800px }} td:first-child {{ text-align: left }} td:last-child {{ padding: 0 }}</style>"
+        f'<main><div class="table">{show_table("t", frame)._repr_html_()}</div></main>'
+        f"<script>document.querySelector('.table').scrollLeft = {scroll}</script>",
+        encoding="utf-8",
+    )
+    digits = np.asarray(picture_of(tmp_path, page, is_dark=is_dark), dtype=int)[120:400]
+    contrast = np.abs(digits - digits[0, 0]).max(axis=0)
+    edges = {"left": contrast[:24].max(), "right": contrast[-24:].max()}
+    assert {edge for edge, ink in edges.items() if ink > 0.8 * contrast.max()} == whole_edges, edges
 
 
 def measured(tmp_path: Path, frame: pd.DataFrame, script: str, width: int, more_style: str = "") -> str:
