@@ -76,6 +76,15 @@ def test_a_party_has_two_lines_on_a_phone(tmp_path: Path) -> None:
     assert lines == 2
 
 
+def test_the_button_that_copies_a_party_needs_no_line_on_a_phone(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"party": ["alder-validator-1::1220" + "ab" * 32], **{f"number_{n}": [1_234_567] for n in range(6)}})
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    after_script = "document.title += ` ${document.querySelector('.copy').clientHeight > 0}`"
+    events = [f"addEventListener('load', () => {{ {code} }})" for code in (script, after_script)]
+    title = measured(tmp_path, frame, ";".join([events[0], CELLS.replace("CLASS", "party"), events[1]]), 500)
+    assert title.endswith(" 2 true")
+
+
 def test_no_short_id_breaks(tmp_path: Path) -> None:
     parties = ", ".join(f"{name}::1220" + "ab" * 32 for name in ("DSO", "Halcyon-Trust"))
     html = show_table("quorums", pd.DataFrame({"parties": [parties]}))._repr_html_()
