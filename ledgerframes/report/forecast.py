@@ -15,7 +15,7 @@ from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.loads import has_requests
-from ledgerframes.report.summary.balance import USED_UP, describe_length, describe_runway, known_payers
+from ledgerframes.report.summary.balance import GIVEN_USED_UP, describe_given_balance, describe_length, known_payers
 from ledgerframes.statistics import printing
 
 LONGEST_DAYS, MAX_DAYS = 60, 366  # of a picture whose balance does not end, and of any
@@ -59,11 +59,11 @@ def describe_forecast(
     weeks = _weeks(net, frames, history)
     payer, burned = _payer(frames, weeks, participant)
     if burned is None:
-        return f"The burn of this window is not known.{f' {USED_UP}' if balance == 0 else ''}"
+        return f"The burn of this window is not known.{f' {GIVEN_USED_UP}' if balance == 0 else ''}"
     unknown = " Its balance is not known." if balance is None else ""
     burn = f"Participant {shorten(payer)} burned {printing.size(burned)} of known cost in this window.{unknown}"
     if balance == 0:
-        return f"{burn} {USED_UP}"
+        return f"{burn} {GIVEN_USED_UP}"
     if weeks is None:
         return f"{burn} No forecast. The store does not have the weeks before this window."
     if _is_balance_unknown(frames, balance):
@@ -75,7 +75,7 @@ def describe_forecast(
         end = cost.runway_end(weeks, participant=payer, balance=start)
     except CoverageError as error:
         return f"{burn} No forecast. {error}"
-    return f"{burn} {describe_length(end) if balance is None else describe_runway(end)}"
+    return f"{burn} {describe_length(end) if balance is None else describe_given_balance(end)}"
 
 
 def forecast_runway(

@@ -55,7 +55,8 @@ def balance_left(periods: Periods) -> KeyFigure | None:
     """Return how long the balance of a report lasts, None without a balance or a forecast."""
     if periods.balance is None:
         return None
-    amount = " of ".join(filter(None, [printing.size(periods.balance), shorten(owner_of(periods))]))
+    owner = owner_of(periods)
+    amount = f"{printing.size(periods.balance)} given{f' for {shorten(owner)}' if owner else ''}"
     if not periods.balance:
         return new_figure(BALANCE, pluralize(0, "day"), f"{amount} · buy traffic now")
     try:

@@ -8,6 +8,8 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.frames import Frames
+from ledgerframes.network import Network
+from ledgerframes.report import describe_forecast, forecast
 from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.sentences import Statement
 from ledgerframes.report.summary import summarize
@@ -198,7 +200,7 @@ def test_a_balance_that_ends_within_the_week_is_said_first() -> None:
         assert first["term"] == "Traffic balance"
         since, until = (f"{end:%Y-%m-%d}" for end in (row.runs_dry_first, row.runs_dry_last))
         ends = f"on {since}" if since == until else f"from {since} to {until}"
-        assert f"A balance of {size_of(balance)} ends {ends}, in 4 of 5 cases." in first["text"]
+        assert f"The given balance of {size_of(balance)} ends {ends}, in 4 of 5 cases." in first["text"]
         assert first["text"].endswith(f" Buy traffic before {row.runs_dry_first:%Y-%m-%d %H:%M} UTC.")
         assert ("within 7 days" in first["text"]) == is_soon == (row.runs_dry_first <= WEEK.until + 7 * DAY)
     assert summarize(["balance"], Periods(after, None, weeks=weeks), Prices()) == []
@@ -207,6 +209,15 @@ def test_a_balance_that_ends_within_the_week_is_said_first() -> None:
     for past in (weeks, after, None):
         empty = Periods(after, None, weeks=past, balance=0, participant=payer)
         first = summarize(["balance"], empty, Prices())[0]
-        assert first["text"] == f"Participant {payer}: The balance is used up. Buy traffic now."
+        assert first["text"] == f"Participant {payer}: The given balance is used up. Buy traffic now."
     without = Periods(after, None, balance=1_000)
     assert "No forecast. The store does not have the weeks" in summarize(["balance"], without, Prices())[0]["text"]
+
+
+@pytest.mark.loopback
+def test_a_forecast_says_whether_its_balance_was_given(net: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    weeks = decided({(day, "payer"): (0, 30) for day in range(28)}, Window(WEEK.until - 28 * DAY, WEEK.until))
+    monkeypatch.setattr(forecast, "load_events", lambda *_, **__: weeks)
+    after = weeks.between(MONDAY, WEEK.until)
+    assert " window. The given balance of 5.00 kB ends " in describe_forecast(net, after, weeks, balance=5_000)
+    assert " Its balance is not known. A balance of 84.0 kB would last " in describe_forecast(net, after, weeks)

@@ -61,7 +61,7 @@ def test_a_balance_of_0_is_used_up_and_not_unknown() -> None:
     assert balance_left(Periods(after, None)) is None
     figure = balance_left(Periods(after, None, balance=0))
     assert figure is not None
-    assert (figure["value"], figure["note"]) == ("0 days", "0 bytes of ours · buy traffic now")
+    assert (figure["value"], figure["note"]) == ("0 days", "0 bytes given for ours · buy traffic now")
 
 
 def test_a_cost_says_why_it_has_no_amount() -> None:
@@ -94,14 +94,14 @@ def test_a_balance_lasts_as_the_forecast_says(part: int) -> None:
     figure = balance_left(periods)
     assert figure is not None and figure["label"] == "Traffic balance lasts"
     if part > 2:
-        assert (figure["value"], figure["note"]) == ("more than a year", f"{size_of(balance)} of payer · in 9 of 10 cases")
+        assert (figure["value"], figure["note"]) == ("more than a year", f"{size_of(balance)} given for payer · in 9 of 10 cases")
         return
     first, last = ((end - row.balance_at).days for end in (row.runs_dry_first, row.runs_dry_last))
     assert figure["value"] == (f"{first} to {last} days" if first != last else f"{first} days")
     since, until = (f"{end:%Y-%m-%d}" for end in (row.runs_dry_first, row.runs_dry_last))
     ends = f"ends {f'on {since}' if since == until else f'from {since} to {until}'}, in 4 of 5 cases"
     step = f"buy traffic before {row.runs_dry_first:%Y-%m-%d %H:%M} UTC"
-    assert figure["note"] == f"{size_of(balance)} of payer · {ends} · {step}"
+    assert figure["note"] == f"{size_of(balance)} given for payer · {ends} · {step}"
 
 
 def test_what_a_report_is_for_comes_first() -> None:

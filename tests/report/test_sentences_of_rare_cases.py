@@ -177,12 +177,13 @@ def test_a_burn_that_is_not_known(net: Network) -> None:
     frames = made_of([("ACCEPTED", 1, HOUR, None)])
     assert describe_forecast(net, frames, None) == "The burn of this window is not known."
     assert forecast_runway(net, frames, None) is None
-    assert describe_forecast(net, frames, None, balance=0).endswith("is not known. The balance is used up. Buy traffic now.")
+    used_up = "The burn of this window is not known. The given balance is used up. Buy traffic now."
+    assert describe_forecast(net, frames, None, balance=0) == used_up
 
 
 def test_a_balance_of_0_is_used_up_without_a_forecast(net: Network) -> None:
     frames = made_of([("ACCEPTED", 1, HOUR, 100)])
-    text = "Participant val-a burned 100 bytes of known cost in this window. The balance is used up. Buy traffic now."
+    text = "Participant val-a burned 100 bytes of known cost in this window. The given balance is used up. Buy traffic now."
     assert describe_forecast(net, frames, None, balance=0) == text
     assert describe_runway(pd.DataFrame([{"balance": 0}])) == "The balance is used up. Buy traffic now."
 

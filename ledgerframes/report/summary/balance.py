@@ -23,7 +23,8 @@ from ledgerframes.texts.representation import capitalize, pluralize
 
 SOON = timedelta(days=7)
 LONG = "more than a year"
-USED_UP = "The balance is used up. Buy traffic now."
+USED_UP = "balance is used up. Buy traffic now."
+GIVEN_USED_UP = f"The given {USED_UP}"
 
 
 def describe_balance(periods: Periods, prices: Prices) -> list[Statement]:
@@ -86,7 +87,7 @@ def _runway(periods: Periods) -> list[Statement]:
     participant = owner_of(periods)
     name = f"Participant {shorten(participant)}: " if participant else ""
     try:
-        text = f"{name}{describe_runway(forecast_balance(periods)) if periods.balance else USED_UP}"
+        text = f"{name}{describe_given_balance(forecast_balance(periods)) if periods.balance else GIVEN_USED_UP}"
     except CoverageError as error:
         return [Statement(term="Traffic balance", text=f"{name}No forecast. {error}", details=[])]
     return [Statement(term="Traffic balance", text=text, details=[], key_figure=BALANCE)]
@@ -121,9 +122,17 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     Buy traffic before 2026-11-09 22:00 UTC.
     """
     (row,) = iter_rows(forecast)
-    if not row.balance:
-        return USED_UP
-    amount = f"A balance of {printing.size(row.balance)}"
+    return _end("A balance", row) if row.balance else f"The {USED_UP}"
+
+
+def describe_given_balance(forecast: pd.DataFrame) -> str:
+    """Return when a balance ends that is a parameter, and was not read from the network."""
+    (row,) = iter_rows(forecast)
+    return _end("The given balance", row) if row.balance else GIVEN_USED_UP
+
+
+def _end(name: str, row: Any) -> str:
+    amount = f"{name} of {printing.size(row.balance)}"
     first, middle = row.runs_dry_first, row.runs_dry_middle
     if pd.isna(row.factor):
         end = f"after {LONG}" if pd.isna(middle) else f"on {middle:%Y-%m-%d}"
