@@ -33,7 +33,9 @@ MAX_PLAIN_TEXT = 34
 MAX_UNBROKEN_TEXT = 20
 SECOND = pd.Timedelta(1, "s")
 DURATION_UNITS = {"days": pd.Timedelta(1, "D"), "h": pd.Timedelta(1, "h"), "min": pd.Timedelta(1, "min")}
+MAX_DECIMALS = 3
 LEAST_NUMBER = 0.001
+LARGE_AMOUNT = 10  # an amount from which two decimals suffice
 ID_NAMES = ("_id", "_number")  # columns of integers that count nothing
 MIN_HEX = 40  # digits of an id or digest
 HEX_ENDS = (12, 4)
@@ -62,7 +64,8 @@ class Column:
             self.unit = _duration_unit(values)
         amounts = [value for value in values if isinstance(value, Decimal)]
         self.is_amount = str(values.dtype).startswith("decimal")
-        self.decimals = 2 if all(value == round(value, 2) for value in amounts) else 4
+        is_small = all(abs(value) < LARGE_AMOUNT for value in amounts)
+        self.decimals = 4 if is_small and any(value != round(value, 2) for value in amounts) else 2
         if not self.unit and all(value == round(value) for value in amounts):
             self.decimals = 0  # a sum of weights, in a column that can be of coin
 
@@ -92,7 +95,7 @@ class Column:
         bars = self._bars() if has_bars and self.is_number else [""] * len(self.values)
         to_html = _to_html if self.is_text else escape
         return [
-            f"<td{self._attributes()}{_tooltip(value)}>{_with_bar(bar, to_html(text))}</td>"
+            f"<td{self._attributes()}{_tooltip(value, text)}>{_with_bar(bar, to_html(text))}</td>"
             for bar, value, text in zip(bars, self.values, self._short_texts, strict=True)
         ]
 
@@ -213,16 +216,21 @@ def _with_minus(number: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number with at most 3 decimals. Only 0 is printed as 0.
+    """Return a number with at most 3 decimals, a large one with fewer.
+
+    Only 0 is printed as 0.
 
     >>> _number(1200), _number(0.3), _number(2 / 3), _number(0.00002), _number(0.0), _number(1200.0001)
     ('1,200', '0.3', '0.667', '< 0.001', '0', '1,200')
+    >>> _number(15.8749), _number(103.538), _number(-1200.54)
+    ('15.87', '103.5', '-1,200.5')
     """
     if isinstance(value, int) or float(value).is_integer():
         return f"{int(value):,}"
     if abs(value) < LEAST_NUMBER:
         return f"< {LEAST_NUMBER}" if value > 0 else f"> -{LEAST_NUMBER}"
-    return f"{value:,.3f}".rstrip("0").rstrip(".")
+    decimals = max(1, MAX_DECIMALS + 1 - len(str(int(abs(value)))))
+    return f"{value:,.{decimals}f}".rstrip("0").rstrip(".")
 
 
 def _to_html(text: str) -> str:
@@ -243,8 +251,10 @@ def _allow_breaks(html: str) -> str:
     return re.sub(r"(?<=_)(?=\w)|(?<=[a-z])(?=[A-Z])", '<wbr class="word">', html)
 
 
-def _tooltip(value: Any) -> str:
-    """Return the whole text of a shortened cell as its title attribute."""
+def _tooltip(value: Any, text: str) -> str:
+    """Return the whole value of a shortened or rounded cell as its title attribute."""
+    if isinstance(value, Decimal) and value != round(value, len(text.partition(".")[2])):
+        return f' title="{_with_minus(f"{value:,f}".rstrip("0"))}"'
     return f' title="{escape(value)}"' if isinstance(value, str) and _shorten(value) != value else ""
 
 

@@ -73,6 +73,18 @@ def test_a_filter_finds_rows_that_are_folded(tmp_path: Path) -> None:
     assert 'placeholder="Filter the first 100"' in document, "the files have the other 68"
 
 
+def test_rounded_amounts_sort_by_their_titles_and_have_no_button(tmp_path: Path) -> None:
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    rows = "".join(f'<tr><td class="number" title="741.5{digit}">741.5</td></tr>' for digit in (1, 3, 2))
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<!doctype html><div class="table"><table><thead><tr><th class="number">amount</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div><script>{script}</script><script>document.querySelector('.sort').click()</script>"
+    )
+    document = run(tmp_path, "--dump-dom", page.as_uri()).stdout
+    assert re.findall('<td class="number" title="(.*?)">741.5</td>', document) == ["741.53", "741.52", "741.51"]
+
+
 def test_days_do_not_fit_a_filter_and_have_no_order(tmp_path: Path) -> None:
     """Otherwise each row would fit the date of any day."""
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")

@@ -63,8 +63,32 @@ def test_a_column_of_durations_has_the_unit_of_a_usual_one(durations: list[str],
 def test_amounts_have_no_exponent_and_a_unit_is_not_repeated() -> None:
     amounts = pd.array(["0", "108", "0.17849"], dtype=pd.ArrowDtype(pa.decimal128(38, 10)))
     html = show_table("amounts", pd.DataFrame({"amount": amounts, "bytes": pd.array([1, 2, 3], "Int64")}))._repr_html_()
-    assert re.findall(r"\d+\.\d+", html) == ["0.0000", "108.0000", "0.1785"]
+    assert re.findall(r"<td[^>]*>(\d+\.\d+)<", html) == ["0.00", "108.00", "0.18"]
     assert ">bytes</th>" in html
+
+
+@pytest.mark.parametrize(
+    ("amounts", "cells"),
+    [
+        (
+            ["3513.0274000000", "-4.2500000000", "0.0012500000"],
+            [' title="3,513.0274">3,513.03', ">−4.25", ' title="0.00125">0.0012'],
+        ),
+        (["0.5000000000", "-0.1784900000", "9.9999000000"], [">0.5000", ' title="−0.17849">−0.1785', ">9.9999"]),
+        (["1200.0000000000", "0.0000000001"], [">1,200.00", ' title="0.0000000001">&lt; 0.0001']),
+    ],
+    ids=["large", "small", "tiny"],
+)
+def test_a_large_amount_has_two_decimals_and_a_title_with_all(amounts: list[str], cells: list[str]) -> None:
+    frame = pd.DataFrame({"amount": pd.array([Decimal(amount) for amount in amounts], dtype=decimals.DTYPE)})
+    html = show_table("amounts", frame)._repr_html_()
+    assert re.findall(r'<td class="number"(.*?)</td>', html) == cells
+
+
+def test_a_large_ratio_has_fewer_decimals() -> None:
+    ratios = pd.DataFrame({"times_median": [103.538, 15.8749, 1.0849, 0.66667]})
+    html = show_table("t", ratios)._repr_html_()
+    assert re.findall(r'<td class="number">(.*?)</td>', html) == ["103.5", "15.87", "1.085", "0.667"]
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ for (const table of document.querySelectorAll(".table table")) {
   addSort(table, rows);
   if (rows.length >= MIN_FILTER_ROWS) addFilter(box, table, rows, first, total, tellCount);
 }
-for (const cell of document.querySelectorAll(".table td[title], .id[title]")) addCopy(cell);
+for (const cell of document.querySelectorAll(".table td.text[title], .id[title]")) addCopy(cell);
 for (const drawing of document.querySelectorAll(".marks, .spark")) addValues(drawing);
 document.body.append(tooltip);
 addEventListener("pointerdown", (event) => { if (!event.target.closest(".marks, .spark")) hideValue(); });
