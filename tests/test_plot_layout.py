@@ -22,7 +22,9 @@ from test_plot import PICTURES, START, one_party, per_round, result, texts_of
 
 import ledgerframes as lf
 from ledgerframes import plot
-from ledgerframes.plots._canvas import amount_axis, bytes_axis, plain, ratio_axis, time_axis
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots._canvas import amount_axis, bytes_axis, plain, ratio_axis
+from ledgerframes.plots._time_axis import time_axis
 from ledgerframes.report.pictures import draw_pictures
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
@@ -333,6 +335,28 @@ def test_dates_have_one_distance_where_a_month_ends(days):
     ticks = ax.get_xticks()
     assert len(ticks) >= 4 and len(set(np.diff(ticks))) == 1
     assert start <= ticks[0] and ticks[-1] <= start + days and ticks[-1] + ticks[1] - ticks[0] > start + days
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "first", "last", "date"),
+    [
+        ("2026-03-02", "2026-03-03", "02 Mar", "03 Mar", "02 Mar 2026"),
+        ("2026-03-02 23:00", "2026-03-03", "23:00", "03 Mar", "02 Mar 2026"),
+        ("2026-03-02 20:00", "2026-03-03 04:00", "20:00", "04:00", "2026"),
+        ("2025-12-31", "2026-01-01", "31 Dec", "01 Jan", "31 Dec 2025"),
+        ("2025-12-28", "2026-01-01", "28 Dec", "01 Jan", "2025"),
+        ("2025-12-28", "2026-01-04", "28 Dec", "04 Jan", "2025 to 2026"),
+    ],
+)
+def test_a_time_axis_has_the_date_of_its_window_and_not_of_its_end(since, until, first, last, date):
+    figure, ax = plt.subplots(figsize=c.SIZE)
+    time_axis(ax.xaxis, "Time")
+    ax.set_xlim(*(date2num(pd.Timestamp(time)) for time in (since, until)))
+    figure.draw_without_rendering()
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert (labels[0], labels[-1], ax.xaxis.get_offset_text().get_text()) == (first, last, date)
+    assert labels.count("00:00") == 0, "midnight is a date"
+    plt.close(figure)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC
 from decimal import Decimal
 from pathlib import Path
 from textwrap import fill
@@ -36,7 +35,6 @@ LETTER_WIDTH = 0.55  # of the size of the font
 MIN_LETTERS = 30  # of a line
 BYTE_UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"), (1, "B"))
 ROUND_STEPS = (1, 2, 2.5, 5, 10)
-SHORTEST_MONTH = 28  # days
 Numbers = npt.NDArray[np.float64]
 
 
@@ -270,40 +268,6 @@ def percent_axis(axis: Axis, quantity: str) -> None:
 def ratio_axis(axis: Axis, quantity: str) -> None:
     """Show quotients as percent, which can be above 100."""
     number_axis(axis, f"{quantity} (%)", lambda number: plain(number * 100), steps=ROUND_STEPS)
-
-
-def time_axis(axis: Axis, label: str) -> None:
-    """Show a few readable dates in UTC, for any time zone of the user."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-    class EvenDates(AutoDateLocator):
-        def __call__(self) -> Any:
-            ticks: Any = super().__call__()  # type: ignore[no-untyped-call]
-            return even_days(ticks, *sorted(axis.get_view_interval()))
-
-    locator = EvenDates(tz=UTC, minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
-    axis.set_major_locator(locator)
-    formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call]
-    formatter.formats = ["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%S.%f"]
-    formatter.zero_formats = ["", "%b %Y", "%d %b", "%d %b", "%H:%M", "%H:%M"]
-    formatter.offset_formats = ["", "", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M"]
-    axis.set_major_formatter(formatter)
-    axis.axes.set_xlabel(label, loc="left")  # the date stands at the right
-
-
-def even_days(ticks: Sequence[float], first: float, last: float) -> Numbers:
-    """Return ticks of several days at one distance, which would be uneven where a month ends.
-
-    >>> even_days([9, 13, 17, 19], 9, 24).tolist(), even_days([0.25, 0.5], 0, 1).tolist()
-    ([9.0, 13.0, 17.0, 21.0], [0.25, 0.5])
-    >>> even_days([1, 15, 32], 1, 40).tolist()
-    [1.0, 17.0, 33.0]
-    """
-    numbers = np.asarray(ticks, dtype=np.float64)
-    steps = np.diff(numbers)
-    if not len(steps) or not 1 < (step := round(float(np.median(steps)))) < SHORTEST_MONTH:
-        return numbers
-    return np.arange(numbers[0] - step * ((numbers[0] - first) // step), last + step * 1e-6, step)
 
 
 def time_text(number: float) -> str:

@@ -18,6 +18,7 @@ from ledgerframes.analysis.labels import with_names
 from ledgerframes.errors import UsageError
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
+from ledgerframes.plots._time_axis import time_axis
 from ledgerframes.plots.checks import check_result, has_gaps
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.texts.short_names import number_repeated
@@ -197,7 +198,7 @@ class Chart:
         A note has the names of all eras. A name stands above the axes where its era is wide enough.
         """
         lowest = self.ax if below is None else below
-        c.time_axis(lowest.xaxis, label)
+        time_axis(lowest.xaxis, label)
         self.ax.fmt_xdata = lowest.fmt_xdata = c.time_text  # of a pointer
         self.ax.set_xlim(first, last)
         table = eras.table()

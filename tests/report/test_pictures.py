@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 
 import ledgerframes as lf
-from ledgerframes.plots import _canvas as c
 from ledgerframes.plots._canvas import STYLE
+from ledgerframes.plots._time_axis import time_axis
 from ledgerframes.report.page import figure_caption
 from ledgerframes.report.pictures import (
     COLORS,
@@ -127,7 +127,7 @@ def test_wide_letters_count_twice_in_labels(spend: pd.DataFrame) -> None:
 def test_the_label_of_times_is_below_the_date_of_a_narrow_picture(label: str) -> None:
     figure, ax = plt.subplots(layout="constrained")
     ax.plot(pd.date_range("2026-11-08", periods=24, freq="h"), range(24))
-    c.time_axis(ax.xaxis, label)
+    time_axis(ax.xaxis, label)
     draw_pictures(figure)
     figure.draw_without_rendering()
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
