@@ -1180,6 +1180,29 @@ def test_an_overhead_without_cost_says_whether_costs_are_known(cost: object, tex
     assert FIGURES["cost.overhead"].answer(frame) == text
 
 
+@pytest.mark.parametrize(
+    ("name", "by", "over_time", "column", "text"),
+    [
+        ("cost.spend", "participant", False, "total_traffic_cost", "All known costs in this window are 0 bytes."),
+        ("cost.requests", None, False, "total_traffic_cost", "All known costs in this window are 0 bytes."),
+        ("cost.wasted", "participant", False, "share", "No known cost in this window was wasted."),
+        ("activity.weights", "party", False, "weight", "All known activity weights in this window are 0 weighted bytes."),
+        ("economy.balance", None, False, "balance", "All known balances in this window are 0 coin."),
+        ("economy.leaderboard", None, False, "amount", "All known amounts in this period are 0."),
+        ("economy.leaderboard", None, True, "amount", "All known amounts in this period are 0."),
+    ],
+)
+def test_bars_without_a_length_are_a_sentence(name, by, over_time, column, text):
+    frame = result(name, by, over_time=over_time)(4)
+    none = (frame[column].astype(object) * 0).astype(frame[column].dtype)
+    for values in (none, none.where([False, True] * 2)):
+        ax = plot(frame.assign(**{column: values}), picture=name)
+        assert texts_of(ax)[-1] == text and not ax.patches
+        plt.close(ax.figure)
+    ax = plot(frame.assign(**{column: none.where([False] * 4, frame[column])}), picture=name)
+    assert text not in texts_of(ax) and ax.patches
+
+
 def test_some_rows_of_an_overhead_have_the_kinds_that_they_have():
     frame = result("cost.overhead", "participant")(3)
     labels = [len(plot(rows, picture="cost.overhead").get_yticks()) for rows in (frame.head(4), frame.iloc[1::3], frame.head(1))]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis.empty_results import NO_PROVIDER, NO_RECORD
+from ledgerframes.analysis.empty_results import NO_PROVIDER, NO_RECORD, ONLY_ZERO_WEIGHTS
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
@@ -24,7 +24,7 @@ NAMED, NEAR_AXIS = 0.6, 0.08  # where curves have their names, and where there i
 FIXED = "Requests, costs and the behavior of all parties stay the same"
 
 
-@draws("activity.weights", "Activity weight", empty=NO_RECORD, column="weight", is_ranking=True)
+@draws("activity.weights", "Activity weight", empty=NO_RECORD, column="weight", only_zero=ONLY_ZERO_WEIGHTS, is_ranking=True)
 def activity_weights(chart: Chart) -> None:
     """Draw the shares of app providers over time, or their weights.
 

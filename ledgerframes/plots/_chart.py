@@ -265,12 +265,20 @@ RANKINGS: set[str] = set()  # pictures that without periods are bars per row, as
 
 
 def draws(
-    figure: str, title: str, *, empty: str = "", column: str = "", picture: str = "", is_ranking: bool = False
+    figure: str,
+    title: str,
+    *,
+    empty: str = "",
+    column: str = "",
+    only_zero: str = "",
+    picture: str = "",
+    is_ranking: bool = False,
 ) -> Callable[[Callable[..., None]], Callable[..., Axes]]:
     """Register a function that draws a chart, as the picture of a figure.
 
-    If the result has no rows, or no value of the column, its title and the sentence `empty` stand instead of the drawing. A
-    second picture of a figure has its own name. A picture is a ranking if it has a bar per row wherever there are no periods.
+    If the result has no rows, or no value of the column, its title and the sentence `empty` stand instead of the drawing, and
+    `only_zero` instead of bars of which none has a length. A second picture of a figure has its own name. A picture is a
+    ranking if it has a bar per row wherever there are no periods.
     """
 
     def register(draw: Callable[..., None]) -> Callable[..., Axes]:
@@ -283,6 +291,8 @@ def draws(
                 chart = Chart(frame, FIGURES[figure], title, by, has_periods, has_rounds, axes, is_new=ax is None)
                 if empty and (frame[column].isna().all() if column else frame.empty):
                     chart.show_message(empty)
+                elif only_zero and not chart.is_over_time and r.are_only_zero(frame[column]):
+                    chart.show_message(only_zero)
                 else:
                     draw(chart, **options)
             return axes

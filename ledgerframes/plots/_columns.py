@@ -60,4 +60,5 @@ for figure in FIGURES.values():
     if figure.drawn:
         title = figure.column(figure.drawn).title
         empty = f"Nothing to draw: no row has a value of {figure.drawn}."
-        draws(figure.name, title, empty=empty, column=figure.drawn)(draw_column)
+        only_zero = f"All known values of {figure.drawn} are 0."
+        draws(figure.name, title, empty=empty, column=figure.drawn, only_zero=only_zero)(draw_column)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis.empty_results import NO_COST, ONLY_ZERO
+from ledgerframes.analysis.empty_results import NO_COST, ONLY_ZERO, ONLY_ZERO_WASTED
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
@@ -24,7 +24,7 @@ SPIKE = 1.5  # times the second highest period
 MEMBERS = {"participant": "participants", "party": "parties that submit alone", "template": "kinds of transaction"}
 
 
-@draws("cost.spend", "Traffic cost", empty=NO_COST, column="total_traffic_cost", is_ranking=True)
+@draws("cost.spend", "Traffic cost", empty=NO_COST, column="total_traffic_cost", only_zero=ONLY_ZERO, is_ranking=True)
 def cost_spend(chart: Chart) -> None:
     """Draw traffic cost over time, or the groups with the highest cost.
 
@@ -97,7 +97,14 @@ def _stack_outcomes(chart: Chart, total: r.Numbers) -> float:
     return float(np.nanmax(total))
 
 
-@draws("cost.requests", "Requests with the highest traffic cost", empty=NO_COST, column="total_traffic_cost", is_ranking=True)
+@draws(
+    "cost.requests",
+    "Requests with the highest traffic cost",
+    empty=NO_COST,
+    column="total_traffic_cost",
+    only_zero=ONLY_ZERO,
+    is_ranking=True,
+)
 def cost_requests(chart: Chart) -> None:
     """Draw the requests with the highest cost.
 
@@ -198,6 +205,7 @@ def _view_part(kind: str, values: r.Numbers) -> s.Part:
     "Wasted share of the traffic cost",
     empty="The wasted share is not known in this window.",
     column="share",
+    only_zero=ONLY_ZERO_WASTED,
     is_ranking=True,
 )
 def cost_wasted(chart: Chart) -> None:

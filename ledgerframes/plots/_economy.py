@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis.empty_results import ONLY_ZERO_COIN
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
@@ -125,7 +126,13 @@ def economy_burn_mint(chart: Chart) -> None:
     return chart.show_titles(_unexplained_note(frame))
 
 
-@draws("economy.balance", "Coin of parties", empty="No balance is known in this window.", column="balance")
+@draws(
+    "economy.balance",
+    "Coin of parties",
+    empty="No balance is known in this window.",
+    column="balance",
+    only_zero=ONLY_ZERO_COIN,
+)
 def economy_balance(chart: Chart) -> None:
     """Draw the coin of parties, and the sums of the network that differ from it.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis.empty_results import ONLY_ZERO_AMOUNTS
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
@@ -47,6 +48,8 @@ def economy_leaderboard(chart: Chart) -> None:
         suffix = f", per {r.period_length(frame)}: {latest:%Y-%m-%d %H:%M}"
         chart.notes.append("" if len(whole) else "The period is partial")
     known, unknown = frame[frame["rank"].notna()], frame[frame["party"].isna()]
+    if r.are_only_zero(known["amount"]):
+        return chart.show_message(ONLY_ZERO_AMOUNTS)
     chart.notes += [f"Unknown parties: {r.percent(share)}" for share in unknown["share"].dropna()]
     visible = known.sort_values(["rank", "party"]).head(r.MAX_ROWS)
     labels = [f"{row.rank}  {r.label(row.party)}" for row in visible.itertuples()]

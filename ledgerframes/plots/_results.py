@@ -62,6 +62,12 @@ def numbers(values: pd.Series) -> Numbers:
     return floats
 
 
+def are_only_zero(values: pd.Series) -> bool:
+    """Return whether values are known, and all of these are 0, for which no bar has a length."""
+    known = values.dropna()
+    return not known.empty and bool((known == 0).all())
+
+
 # -- labels -------------------------------------------------------------------------------------------------------------
 
 
