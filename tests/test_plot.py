@@ -186,6 +186,17 @@ def transfers(rows):
     return result("economy.transfers")(rows).assign(**texts)
 
 
+def leaders(of, *, over_time=False):
+    """A function that makes a ranking of these amounts."""
+
+    def frame(rows):
+        ranked = result("economy.leaderboard", over_time=over_time)(rows)
+        ranked.attrs["of"] = of
+        return ranked
+
+    return frame
+
+
 def limited(make, most):
     return lambda rows: make(min(rows, most))
 
@@ -262,8 +273,8 @@ PICTURES = {
     "burn and mint": ("economy.burn_mint", limited(result("economy.burn_mint"), 1), "Burned per coin", ""),
     "balances": ("economy.balance", result("economy.balance"), "Balance (coin)", ""),
     "balances over time": ("economy.balance", result("economy.balance", over_time=True), TIME, "Balance (coin)"),
-    "leaderboard": ("economy.leaderboard", result("economy.leaderboard"), "Amount (coin or bytes)", ""),
-    "leaderboard over time": ("economy.leaderboard", result("economy.leaderboard", over_time=True), "Amount (", ""),
+    "leaderboard": ("economy.leaderboard", leaders("issued"), "Rewards issued (coin)", ""),
+    "leaderboard over time": ("economy.leaderboard", leaders("bytes_bought", over_time=True), "Traffic bought (", ""),
     "reward split": ("economy.reward_split", result("economy.reward_split"), "Reward (coin)", ""),
     "purchases": ("economy.purchases", result("economy.purchases"), "Traffic bought (", ""),
     "purchases over time": ("economy.purchases", result("economy.purchases", over_time=True), TIME, "Traffic bought ("),
@@ -610,6 +621,14 @@ def test_names_in_any_script_stay_different():
     assert [label[:6] for label in labels[:2]] == ["Müller", "Mäller"]
     assert labels[2:] == ["Ωμέγα", "aU+E0001", "a"]
     ax.figure.draw_without_rendering()  # warns of a letter without a picture
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_name_that_is_empty_is_said_to_be(name):
+    frame = result("cost.spend", "participant")(3)
+    names = pd.Series([name, None, "bank"], dtype="str")
+    ax = plot(frame.assign(submitting_participant_uid=names), picture="cost.spend")
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["(no name)", "unknown", "bank"]
 
 
 def test_groups_whose_labels_are_cut_to_the_same_text_are_numbered():
@@ -1229,6 +1248,18 @@ def test_no_axis_has_a_power_of_ten_above_it(name):
 
 
 @pytest.mark.usefixtures("copied_first_loads")
+def test_a_leaderboard_that_does_not_say_what_it_ranks_has_no_unit():
+    ax = plot(result("economy.leaderboard")(3), picture="economy.leaderboard")
+    assert ax.get_xlabel() == "Amount"
+
+
+def test_large_ranks_have_separators():
+    frame = leaders("issued")(1).assign(rank=12_345, change=-6_789)
+    ax = plot(frame.astype({"rank": "Int64", "change": "Int64"}), picture="economy.leaderboard")
+    assert ax.get_yticklabels()[0].get_text().startswith("12,345 ")
+    assert any("down 6,789)" in text for text in texts_of(ax))
+
+
 def test_a_leaderboard_names_what_it_ranks():
     net = lf.connect("sandbox", events=400, days=1)
     history = lf.load_events(net, since="0001-01-01")

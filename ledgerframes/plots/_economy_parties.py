@@ -52,12 +52,12 @@ def economy_leaderboard(chart: Chart) -> None:
         return chart.show_message(ONLY_ZERO_AMOUNTS)
     chart.notes += [f"Unknown parties: {r.percent(share)}" for share in unknown["share"].dropna()]
     visible = known.sort_values(["rank", "party"]).head(r.MAX_ROWS)
-    labels = [f"{row.rank}  {r.label(row.party)}" for row in visible.itertuples()]
+    labels = [f"{row.rank:,}  {r.label(row.party)}" for row in visible.itertuples()]
     of, amounts = str(chart.frame.attrs.get("of")), r.numbers(visible["amount"])
     to_text = c.size if of == BYTES else _amount
     texts = [to_text(amount) + _share_and_change(row) for amount, (_, row) in zip(amounts, visible.iterrows(), strict=True)]
     s.bars(chart, labels, amounts, texts)
-    title, quantity = RANKED.get(of, (chart.title, "Amount (coin or bytes)"))
+    title, quantity = RANKED.get(of, (chart.title, "Amount"))  # a concatenation loses its attributes
     if of == BYTES:
         c.bytes_axis(chart.ax.xaxis, float(np.nanmax(amounts, initial=0)), quantity)
     else:
@@ -76,7 +76,7 @@ def _share_and_change(row: pd.Series) -> str:
 
 
 def _arrow(change: int) -> str:
-    return f"up {change}" if change > 0 else f"down {-change}" if change < 0 else "same rank"
+    return f"up {change:,}" if change > 0 else f"down {-change:,}" if change < 0 else "same rank"
 
 
 @draws("economy.reward_split", "Rewards of app providers by beneficiary", empty="No reward was split in this window.")

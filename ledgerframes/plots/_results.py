@@ -24,6 +24,7 @@ MAX_LABEL = 38
 MAX_BARS = 15
 MAX_ROWS = 25
 OTHER = "other"
+NO_NAME = "(no name)"  # where a name is sent that is empty
 PERIOD_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 RESULTS = {
     "VERDICT_RESULT_ACCEPTED": ("accepted", "-", 0),
@@ -75,6 +76,8 @@ def label(text: object, max_length: int = MAX_LABEL) -> str:
     """Return a text of the network as a safe label, without the middle of long ids and names."""
     if not isinstance(text, str):
         return "unknown"
+    if not text.strip():
+        return NO_NAME
     return shorten_name(visible_letters(text), max_length).replace("$", r"\$")
 
 
