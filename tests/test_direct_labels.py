@@ -131,6 +131,20 @@ def test_a_name_beside_its_end_leaves_other_lines_free():
     assert box.x1 < ax.bbox.x1 and box.y0 > ax.transData.transform((0, 30))[1]
 
 
+@pytest.mark.parametrize("name", ["coin", "coin over time", "coin per round"])
+def test_no_name_of_a_point_is_on_a_stack_or_below_it(name):
+    ax = draw(name, "one")
+    ax.figure.draw_without_rendering()
+    (labels,) = ax.artists
+    (label,) = (each for each in labels.labels if each.end.name == "net")
+    box = label.text.get_window_extent()
+    for part in ax.patches:
+        if isinstance(part, StepPatch):
+            assert not part.get_transform().transform_path(part.get_path()).intersects_bbox(box)
+    assert label.line.get_xdata()[0] == pytest.approx(ax.transData.transform((label.end.position, 0))[0])
+    assert labels.zorder > max(part.zorder for part in ax.patches), "no area hides the line from the point to its name"
+
+
 def forecast_that_ends(low, middle, high):
     """A picture of the balance of 400 hours, whose lines end after so many of them."""
     frame = result("cost.runway")(400)

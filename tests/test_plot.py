@@ -843,6 +843,15 @@ def test_the_curve_of_parties_is_named_where_shares_are_missing() -> None:
     assert "activity" in texts_of(plot(every_second, picture="activity.lorenz"))
 
 
+@pytest.mark.parametrize("rows", [1, 5, 24])
+def test_the_curve_of_parties_is_named_beside_it_where_it_ends_early(rows):
+    ax = plot(result("activity.lorenz")(rows), picture="activity.lorenz")
+    (name,) = (text for text in ax.texts if text.get_text() == "activity")
+    x, y = (values[np.isfinite(values)] for values in ax.lines[1].get_data())
+    at, height = name.xy
+    assert x[0] < at <= x[-1] and height == pytest.approx(np.interp(at, x, y))
+
+
 def test_one_observation_of_votes_has_the_day_around_it():
     ax = plot(result("votes.price")(1), picture="votes.price")
     first, last = ax.get_xlim()

@@ -207,9 +207,10 @@ def activity_lorenz(chart: Chart) -> None:
     c.percent_axis(ax.yaxis, "Share of activity")
     ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
     is_known = ~np.isnan(x + y)
-    middle = float(np.interp(NAMED, x[is_known], y[is_known]))
+    at = min(NAMED, float(x[is_known][-1]))  # a curve ends early where shares are missing
+    middle = float(np.interp(at, x[is_known], y[is_known]))
     c.annotate(ax, "all equal", (NAMED, NAMED), (-4, 4), "data", ha="right")
-    c.annotate(ax, "activity", (NAMED, middle), (4, 4 if middle < NEAR_AXIS else -10), "data")
+    c.annotate(ax, "activity", (at, middle), (4, 4 if middle < NEAR_AXIS else -10), "data")
     chart.set_height(5)
     largest = "" if np.isnan(y[-2]) else f"{r.label(frame['party'].iloc[-1])} has {r.percent(1 - y[-2])}"
     among = f"Among {pluralize(len(frame), 'party')} with activity"

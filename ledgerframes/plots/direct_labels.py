@@ -34,6 +34,7 @@ LINE_HEIGHT = 1.3 * c.NOTE_SIZE  # printer's points
 ROW_HEIGHT = 0.35  # half of a bar, in rows
 CONNECTION = 9  # printer's points between the axes and a name, for a line from the end of the series
 GAP = 2  # printer's points between a line and its name
+OVER_MARKS = 2.5  # of names and of the lines to them, which an area would hide
 EARLY_SHARE = 0.1  # of the width of axes, between their end and that of a series that ends early
 CONNECTOR: Any = {"linewidth": 1.2, "linestyle": "-"}
 LEADER: Any = {"linewidth": 0.8, "linestyle": ":"}  # from the end of a series to a name at the edge of the axes
@@ -185,6 +186,7 @@ def _end_labels() -> Callable[[Axes, Sequence[End]], Artist]:
         def __init__(self, ax: Axes, ends: Sequence[End]) -> None:
             super().__init__()
             self.set_clip_on(False)
+            self.set_zorder(OVER_MARKS)
             style: dict[str, Any] = {"fontsize": c.NOTE_SIZE, "va": "center"}
             self.ends = ends
             self.texts = [Text(color=text_color(ax, end.color), **style) for end in ends]
@@ -256,8 +258,13 @@ def _move_to_ends(
 
 
 def _is_taken(ax: Axes, box: Bbox, boxes: Sequence[Bbox]) -> bool:
-    """Return whether another name, a line or the edge of a band is where a name is to stand."""
-    return any(map(box.overlaps, boxes)) or any(path.intersects_bbox(box, filled=False) for path in _paths(ax))
+    """Return whether a name would stand on another one, a line, the edge of a band or a stack."""
+    stack = (part.get_transform().transform_path(part.get_path()) for part in ax.patches if _is_part(part))
+    return (
+        any(map(box.overlaps, boxes))
+        or any(path.intersects_bbox(box, filled=False) for path in _paths(ax))
+        or any(path.intersects_bbox(box, filled=True) for path in stack)
+    )
 
 
 def _paths(ax: Axes) -> Iterator[Path]:
