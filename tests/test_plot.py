@@ -1216,8 +1216,8 @@ def test_an_overhead_without_cost_says_whether_costs_are_known(cost: object, tex
         ("cost.wasted", "participant", False, "share", "No known cost in this window was wasted."),
         ("activity.weights", "party", False, "weight", "All known activity weights in this window are 0 weighted bytes."),
         ("economy.balance", None, False, "balance", "All known balances in this window are 0 coin."),
-        ("economy.leaderboard", None, False, "amount", "All known amounts in this period are 0."),
-        ("economy.leaderboard", None, True, "amount", "All known amounts in this period are 0."),
+        ("economy.leaderboard", None, False, "amount", "All known amounts are 0."),
+        ("economy.leaderboard", None, True, "amount", "All known amounts are 0."),
     ],
 )
 def test_bars_without_a_length_are_a_sentence(name, by, over_time, column, text):
@@ -1482,6 +1482,30 @@ def test_a_party_without_a_known_amount_has_no_zero():
     frame = result("economy.leaderboard")(3)
     ax = plot(frame.assign(amount=frame["amount"].where([True, False, True])), picture="economy.leaderboard")
     assert [text for text in texts_of(ax) if text == "unknown" or text.startswith("0")] == ["unknown"]
+
+
+def test_unknown_rewards_are_one_text_and_rewards_of_0_have_a_mark():
+    frame = result("economy.reward_split")(3)
+    for name in ("coupon_amount", "expected", "actual"):
+        frame.loc[0, name] = None
+    frame.loc[1, "expected"] = 0
+    ax = plot(frame, picture="economy.reward_split")
+    ax.figure.draw_without_rendering()
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    unknown, empty = (names.index(r.label(frame["provider"][row])) for row in (0, 1))
+    texts = [(round(text.xy[1]), text.get_text()) for text in ax.texts]
+    assert [text for row, text in texts if row == unknown] == ["unknown"]
+    assert sorted(text for row, text in texts if row == empty) == ["0.00  expected", "18,000.00  actual"]
+    expected, actual = (bars[empty] for bars in ax.containers)
+    assert expected.get_width() == 0 < 1 < expected.get_linewidth() and expected.get_edgecolor() == expected.get_facecolor()
+    assert actual.get_linewidth() < 1
+    values = [text for *_, text in locate_marks(find_marks(ax.figure), ax.figure)]
+    assert sum("unknown" in text for text in values) == 2 and not any("nan" in text.lower() for text in values)
+
+
+def test_rewards_of_0_alone_are_a_sentence():
+    frame = result("economy.reward_split")(3).assign(expected=0, actual=0)
+    assert "All known amounts are 0." in texts_of(plot(frame, picture="economy.reward_split"))
 
 
 def test_each_provider_has_an_expected_and_an_actual_bar():

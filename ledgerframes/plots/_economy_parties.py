@@ -14,6 +14,7 @@ from ledgerframes.plots import _shapes as s
 from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
+ZERO_LINE = 3  # printer's points, for a bar of 0, of which the axis hides half
 BYTES = "bytes_bought"
 RANKED = {  # title and quantity, by of=
     "issued": ("Parties with the largest rewards", "Rewards issued (coin)"),
@@ -93,21 +94,25 @@ def economy_reward_split(chart: Chart) -> None:
     >>> ax = lf.plot(lf.economy.reward_split(frames))
     """
     ax, frame, sides = chart.ax, chart.frame, ["expected", "actual"]
+    if r.are_only_zero(pd.concat([frame[name] for name in sides])):
+        return chart.show_message(ONLY_ZERO_AMOUNTS)
     sums = frame.assign(**{name: np.nan_to_num(chart.numbers(name)) for name in sides})
     sums = sums.groupby(["provider", "beneficiary"], dropna=False)[sides].sum().reset_index()
     totals = sums.groupby("provider", dropna=False)[sides].sum().max(axis=1).sort_values(ascending=False, kind="stable")
     visible = list(totals.index[: r.MAX_BARS])
+    is_known = frame["coupon_amount"].notna().groupby(frame["provider"], dropna=False).any().reindex(visible).to_numpy(dtype=bool)
     for name, shift, color in (("expected", -0.19, c.color(2)), ("actual", 0.19, c.color(0))):
-        ends = np.zeros(len(visible))
+        ends = np.where(is_known, 0.0, np.nan)
         for widths in _parts_of(sums, visible, name):
             style: dict[str, Any] = {"color": color, "edgecolor": "white", "linewidth": 0.8, "height": 0.34}
-            ax.barh(np.arange(len(visible)) + shift, widths, left=ends, label=name, **style)
+            bars = ax.barh(np.arange(len(visible)) + shift, np.where(is_known, widths, np.nan), left=ends, label=name, **style)
             ends = ends + widths
-        for row, end in enumerate(ends):
-            c.annotate(ax, f"{r.amount(end)}  {name}", (end, row + shift), (4, 0), "data", va="center")
-    for row, provider in enumerate(visible):
-        if frame.loc[frame["provider"] == provider, "coupon_amount"].isna().all():
-            c.annotate(ax, "unknown", (0, row), (4, 0), "data", va="center")
+        for row in np.flatnonzero(ends == 0).tolist():
+            bars[row].set(edgecolor=color, linewidth=ZERO_LINE)
+        for row in np.flatnonzero(is_known).tolist():
+            c.annotate(ax, f"{r.amount(ends[row])}  {name}", (ends[row], row + shift), (4, 0), "data", va="center")
+    for row in np.flatnonzero(~is_known).tolist():
+        c.annotate(ax, "unknown", (0, row), (4, 0), "data", va="center")
     chart.show_rows([r.label(name) for name in visible], 0.6)
     ax.set_xlim(0, float(totals.max()) * s.WIDTH_WITH_NAMES or 1)
     c.amount_axis(ax.xaxis, "Reward")

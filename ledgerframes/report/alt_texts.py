@@ -27,6 +27,7 @@ MIN_POINTS = 3  # a line with fewer points marks a limit
 MAX_POINTS = 4
 NO_MARKERS = (None, "", " ", "None", "none")
 MINUS = "\N{MINUS SIGN}"
+UNKNOWN = "unknown"
 CAPS = ("_", "|")  # markers at the ends of intervals
 Numbers = npt.NDArray[np.float64]
 
@@ -225,8 +226,10 @@ def _is_note(text: Any) -> bool:
 
 
 def axis_text(axis: Axis, value: Any) -> str:
-    """Return a value as its axis prints it, and times to the minute."""
+    """Return a value as its axis prints it, times to the minute, and a missing value as unknown."""
     formatter = axis.get_major_formatter()
+    if np.isnan(value):
+        return UNKNOWN
     if has_times(axis):
         return f"{dates.num2date(value):%Y-%m-%d %H:%M}"  # type: ignore[no-untyped-call]
     return _number(str(value) if isinstance(formatter, ScalarFormatter) else formatter(value))

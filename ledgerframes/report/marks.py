@@ -319,7 +319,7 @@ def _quantity(label: str) -> str:
 
 def _value_text(axis: Axis, value: float, label: str) -> str:
     """Return a value as its axis prints it, with the unit of its label."""
-    return axis_text(axis, value) + _unit(label)
+    return axis_text(axis, value) + ("" if np.isnan(value) else _unit(label))
 
 
 def _unit(label: str) -> str:
