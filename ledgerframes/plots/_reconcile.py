@@ -18,7 +18,7 @@ OUTCOMES: s.Styles = {  # from worst to best
     "only in one source": {"color": s.BAD},
     "only at one node": {"color": s.BAD},
     "only in the history": {"color": s.BAD},
-    "only in the snapshot": s.MISSING,
+    "only in the snapshot": s.LESS_BAD,
     "different": {"color": s.ODD},
     "equal value": s.LESS_FINE,
     "equal": {"color": s.FINE},

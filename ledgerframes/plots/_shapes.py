@@ -31,6 +31,7 @@ HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0, "hatch": "////"
 FINE, ODD, BAD = "#3b8576", "#c08319", "#8a3f6a"
 # Cells that would be too faint without a pattern or an edge.
 LESS_FINE: dict[str, Any] = {"facecolor": FINE, **HATCHED}
+LESS_BAD: dict[str, Any] = {"facecolor": BAD, **HATCHED}
 MISSING: dict[str, Any] = {"facecolor": "#f3e3ec", "edgecolor": BAD, "linewidth": 0.8}
 NOTHING: dict[str, Any] = {"facecolor": "#dfe2e6", "edgecolor": "#8a8f98", "linewidth": 0.8}
 Values = npt.NDArray[Any]

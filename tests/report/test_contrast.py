@@ -178,6 +178,18 @@ def test_cells_of_each_outcome_can_be_seen(styles: Mapping[str, Mapping[str, Any
         assert max(contrast(part, paper) for part in visible_parts(cell, paper)) >= 3, name
 
 
+@pytest.mark.parametrize("paper", PAPERS)
+def test_bars_of_contracts_can_be_seen_by_their_area(paper: str) -> None:
+    net = lf.connect("sandbox", events=400, days=1)
+    history, snapshot = lf.load_events(net, since="0001-01-01"), lf.load_bulk(net, kind="acs", at="2026-11-09")
+    contracts = lf.reconcile.contracts(history, snapshot).assign(only_replay=3, only_snapshot=2, different=1)
+    ax = lf.plot(contracts)
+    areas = {each.get_label(): as_drawn(each.patches[0].get_facecolor(), paper) for each in ax.containers}
+    assert len(areas) == 4
+    assert {name: area for name, area in areas.items() if contrast(area, paper) < 3} == {}
+    plt.close("all")
+
+
 @pytest.mark.parametrize("paper", every_nth(PAPERS, 2))
 def test_cells_can_be_seen_as_they_are_drawn(paper: str) -> None:
     net = lf.connect("sandbox", events=1000, days=3)
