@@ -512,6 +512,19 @@ def test_an_unknown_cost_in_a_stack_is_a_gap_and_not_zero():
         plt.close("all")
 
 
+@pytest.mark.parametrize("name", ["cost.spend", "cost.overhead"])
+def test_a_strip_marks_the_periods_of_partly_known_costs(name):
+    frame = result(name, over_time=True)(4)
+    frame["coverage"] = np.where(frame["period_start"] == START + pd.Timedelta(hours=2), 0.5, 1.0)
+    ax = plot(frame, picture=name)
+    paths = [path for each in ax.collections for path in each.get_paths()]
+    (path,) = (path for path in paths if path.get_extents().height < 0.1)
+    start = mpl.dates.date2num(START)
+    assert (path.get_extents().intervalx - start).tolist() == pytest.approx([2 / 24, 3 / 24])
+    assert any("Strip at the bottom: cost partly known" in one_line(text) for text in texts_of(ax))
+    assert not any("Strip" in text for text in texts_of(plot(frame.assign(coverage=1.0), picture=name)))
+
+
 def test_no_requests_have_no_coverage():
     frame = result("cost.spend", "participant")(3).assign(requests=0)
     assert not any("known for" in text for text in texts_of(plot(frame.astype({"requests": "int64"}), picture="cost.spend")))

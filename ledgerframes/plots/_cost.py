@@ -55,10 +55,7 @@ def cost_spend(chart: Chart) -> None:
         largest = s.areas(ax, chart.edges(), s.largest_parts(table, len(s.HUES), colors, c.color(2))).max()
     else:
         largest = _stack_outcomes(chart, costs)
-    partly = frame[frame["coverage"] < 1].drop_duplicates("period_start")
-    if len(partly):
-        chart.draw_strip(partly, 0.015, color="0.45", zorder=3)
-        chart.notes.append("Strip at the bottom: cost partly known")
+    _mark_partly_known(chart)
     ax.set_ylim(0, largest * 1.15 or 1)
     label_ends(ax)
     c.bytes_axis(ax.yaxis, largest, chart.axis_title("total_traffic_cost"))
@@ -66,6 +63,14 @@ def cost_spend(chart: Chart) -> None:
     if not chart.by:
         _label_spike(chart, costs)
     return chart.show_titles(r.coverage_note(frame))
+
+
+def _mark_partly_known(chart: Chart) -> None:
+    """Draw a strip below the periods in which the cost of some requests is unknown."""
+    partly = chart.frame[chart.frame["coverage"] < 1].drop_duplicates("period_start")
+    if len(partly):
+        chart.draw_strip(partly, 0.015, color="0.45", zorder=3)
+        chart.notes.append("Strip at the bottom: cost partly known")
 
 
 def _label_spike(chart: Chart, costs: r.Numbers) -> None:
@@ -138,7 +143,8 @@ def cost_overhead(chart: Chart) -> None:
     """Draw the cost of envelopes with views and of those without.
 
     Bars of cost [bytes], a stacked bar per group, those beyond 15 in one, or the cost of both kinds of envelopes over
-    record time [UTC]. Groups over time: the share [%] of envelopes without views, a panel for each of the 12 largest.
+    record time [UTC], where a strip marks periods with unknown costs. Groups over time: the share [%] of envelopes without
+    views, a panel for each of the 12 largest.
 
     Examples
     --------
@@ -161,6 +167,7 @@ def cost_overhead(chart: Chart) -> None:
         p.panels(chart, table, lambda axis, _: c.percent_axis(axis, "Share of the traffic cost"), r.percent)
     elif chart.has_periods:
         largest = s.areas(ax, chart.edges(), [_view_part(kind, r.numbers(costs[kind])) for kind in kinds]).max()
+        _mark_partly_known(chart)
         ax.set_ylim(0, largest * 1.1 or 1)
         label_ends(ax)
         c.bytes_axis(ax.yaxis, largest, "Traffic cost")

@@ -226,7 +226,7 @@ def _is_note(text: Any) -> bool:
 
 
 def axis_text(axis: Axis, value: Any) -> str:
-    """Return a value as its axis prints it, times to the minute, and a missing value as unknown."""
+    """Return a value as its axis prints it, times to the minute, and NaN as unknown."""
     formatter = axis.get_major_formatter()
     if np.isnan(value):
         return UNKNOWN

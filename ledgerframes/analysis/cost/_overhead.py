@@ -159,8 +159,8 @@ def overhead(
     are an upper bound of what merging views could save. The data do not tell what it would save.
 
     Picture, by :func:`ledgerframes.plot`: Bars of cost [bytes], a stacked bar per group, those beyond 15 in one, or the
-    cost of both kinds of envelopes over record time [UTC]. Groups over time: the share [%] of envelopes without views, a
-    panel for each of the 12 largest.
+    cost of both kinds of envelopes over record time [UTC], where a strip marks periods with unknown costs. Groups over
+    time: the share [%] of envelopes without views, a panel for each of the 12 largest.
 
     Examples
     --------
