@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import UsageError
 from ledgerframes.store.sqlite import NO_SEAL_YET, SEAL_TABLE, Database, Schema, integrity_problems
 from ledgerframes.values.extents import from_microseconds, microseconds
-from ledgerframes.wallet.terms import OfferTerms
+from ledgerframes.values.windows import MICROSECOND
+from ledgerframes.wallet.terms import OfferTerms, format_amount
 
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
 
@@ -99,6 +100,8 @@ class TransferOffer:
         In coin.
     description : str
     expires_at : datetime
+    expires_in : timedelta or None
+        From the first call until the offer expires, if that was passed instead of a time.
     recorded_at : datetime
         Time of the journal entry, before the first request.
     first_sent_at, last_checked_at : datetime or None
@@ -122,6 +125,7 @@ class TransferOffer:
     amount: Decimal
     description: str
     expires_at: datetime
+    expires_in: timedelta | None
     recorded_at: datetime
     first_sent_at: datetime | None
     last_checked_at: datetime | None
@@ -130,6 +134,17 @@ class TransferOffer:
     last_failure: str | None
     wallet: str
     wallet_user: str | None
+
+    @property
+    def terms(self) -> OfferTerms:
+        """The terms of the offer, as on the wire."""
+        return OfferTerms(
+            self.receiver_party_id,
+            format_amount(self.amount),
+            self.description,
+            microseconds(self.expires_at),
+            None if self.expires_in is None else self.expires_in // MICROSECOND,
+        )
 
     @property
     def exists(self) -> bool:
@@ -186,17 +201,17 @@ class Journal:
         """Return all offers, the oldest first."""
         return [_offer(row) for row in self._read("SELECT * FROM offers ORDER BY rowid")]
 
+    def find(self, tracking_id: str) -> TransferOffer | None:
+        """Return one offer, or None if the journal does not have it."""
+        rows = self._read(SELECT_OFFER, tracking_id)
+        return _offer(rows[0]) if rows else None
+
     def get(self, tracking_id: str) -> TransferOffer:
         """Return one offer, or raise UsageError if the journal does not have it."""
-        rows = self._read(SELECT_OFFER, tracking_id)
-        if not rows:
+        offer = self.find(tracking_id)
+        if offer is None:
             raise UsageError(f"Unknown offer {tracking_id!r}. Choose from the tracking ids in {self.path}.")
-        return _offer(rows[0])
-
-    def terms(self, tracking_id: str) -> OfferTerms | None:
-        """Return the terms of an offer, or None if the journal does not have it."""
-        rows = self._read(SELECT_OFFER, tracking_id)
-        return _terms(rows[0]) if rows else None
+        return offer
 
     def history(self, tracking_id: str) -> list[Change]:
         """Return the changes of one offer in order."""
@@ -206,8 +221,8 @@ class Journal:
 
     # -- writing: on the disk when the method returns ------------------------------------------------------------------
 
-    def add(self, tracking_id: str, terms: OfferTerms, wallet: str, wallet_user: str | None, now: datetime) -> OfferTerms:
-        """Add an offer unless another process did, and return its terms in the journal."""
+    def add(self, tracking_id: str, terms: OfferTerms, wallet: str, wallet_user: str | None, now: datetime) -> TransferOffer:
+        """Add an offer unless another process did, and return the one in the journal."""
         with self._write_transaction() as connection:
             if _row(connection, tracking_id) is None:
                 values = [tracking_id, wallet, wallet_user, *(getattr(terms, name) for name in TERMS), microseconds(now)]
@@ -217,7 +232,7 @@ class Journal:
                     values,
                 )
                 _add_change(connection, tracking_id, now, "recorded")
-            return _terms(_row(connection, tracking_id))
+            return _offer(_row(connection, tracking_id))
 
     def record_attempt(self, tracking_id: str, now: datetime) -> None:
         """Record that a request is about to be sent, after which the offer may exist."""
@@ -289,13 +304,10 @@ def _add_change(connection: sqlite3.Connection, tracking_id: str, now: datetime,
     )
 
 
-def _terms(row: Any) -> OfferTerms:
-    return OfferTerms(*(row[name] for name in TERMS))
-
-
 def _offer(row: Any) -> TransferOffer:
     values = {name: row[name] for name in TransferOffer.__dataclass_fields__}
     values["amount"] = Decimal(row["amount"])
+    values["expires_in"] = None if row["expires_in"] is None else row["expires_in"] * MICROSECOND
     for name in ("expires_at", "recorded_at", "first_sent_at", "last_checked_at"):
         values[name] = None if row[name] is None else from_microseconds(row[name])
     return TransferOffer(**values)

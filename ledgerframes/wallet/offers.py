@@ -90,17 +90,17 @@ class OffersWallet(Wallet):
         tracking_id = require_tracking_id(str(uuid.uuid4()) if tracking_id is None else tracking_id)
         now, user = self._clock(), self._user()
         terms = parse_terms(receiver, amount, description, expires_at, expires_in, now)
-        earlier = self.journal.terms(tracking_id)
-        if earlier is None:
+        offer = self.journal.find(tracking_id)
+        if offer is None:
             require_future(terms, now)
-            earlier = self.journal.add(tracking_id, terms, self._address, user, now)
-        differences = terms.differences(earlier)
+            offer = self.journal.add(tracking_id, terms, self._address, user, now)
+        differences = terms.differences(offer.terms)
         if differences:
             raise UsageError(
                 f"tracking_id={tracking_id!r} was used for an offer with another {' and '.join(differences)}. "
                 "Use a new tracking id for a new offer, or the first terms to resume that one."
             )
-        return self._resolve(self.journal.get(tracking_id), user)
+        return self._resolve(offer, user)
 
     def resume(self, tracking_id: str) -> TransferOffer:
         """Resume an offer of the journal until it exists.

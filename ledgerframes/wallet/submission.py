@@ -50,9 +50,7 @@ class Submission:
         self._offer = offer
         self._tracking_id = offer.tracking_id
         self._next_call = f"net.wallet.resume({offer.tracking_id!r})"
-        terms = journal.terms(offer.tracking_id)
-        assert terms is not None
-        self._terms = terms
+        self._terms = offer.terms
 
     def resolve(self) -> TransferOffer:
         """Return the offer once it exists, or raise OfferUnresolvedError."""

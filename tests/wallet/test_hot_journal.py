@@ -50,7 +50,7 @@ def killed(tmp_path: Path) -> Journal:
 def test_every_read_recovers(killed: Journal) -> None:
     (offer,) = killed.offers()
     assert (offer.status, str(offer.amount)) == ("pending", "1.5000000000")
-    assert killed.terms("t-1") == terms()
+    assert killed.get("t-1").terms == terms()
     assert [change.description for change in killed.history("t-1")] == ["recorded"]
     assert not killed.path.with_name(f"{killed.path.name}-journal").exists()
     assert killed.problems() == []
