@@ -77,7 +77,7 @@ def journal(store: Path) -> Victim:
         book.record_attempt(f"t-{number:02}", NOW)
 
     def read() -> object:
-        return [(offer, book.terms(offer.tracking_id), book.history(offer.tracking_id)) for offer in book.offers()]
+        return [(offer, offer.terms, book.history(offer.tracking_id)) for offer in book.offers()]
 
     return Victim(book.path, read, book.problems)
 

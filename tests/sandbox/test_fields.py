@@ -39,6 +39,7 @@ def test_page_request(ledger: httpx.Client) -> None:
         assert ledger.post(PAGE, json=short).is_success != field.required
 
 
+@pytest.mark.exhaustive
 def test_page_response(ledger: httpx.Client) -> None:
     fields = fields_of("JsGetUpdatesPageResponse")
     for body in ({}, {"endOffsetInclusive": 100}, {"descendingOrder": True}):

@@ -31,6 +31,7 @@ def alive(updates: list[Json], until: datetime, template: str) -> dict[str, Json
     return {node["contract_id"]: node for node in created if node["contract_id"] not in gone}
 
 
+@pytest.mark.exhaustive
 def test_rounds_are_those_of_the_history(client: httpx.Client, box: Sandbox, updates: Any) -> None:
     answer = rounds_of(client)
     for name, state in (("open_mining_rounds", "Open"), ("issuing_mining_rounds", "Issuing")):

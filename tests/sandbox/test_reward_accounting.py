@@ -36,6 +36,7 @@ def rounds(net: lf.Network) -> pd.DataFrame:
     return table[table["round_number"].map(rules["minting_version"]).notna()]
 
 
+@pytest.mark.exhaustive
 def test_totals_and_roots_are_those_of_our_own_formula(net: lf.Network, rounds: pd.DataFrame) -> None:
     by_party = lf.activity.rewards(lf.load_events(net, since="0001-01-01"), by="party")
     compared = 0

@@ -133,6 +133,7 @@ def test_writers_on_several_machines_and_threads_lose_and_double_nothing(machine
     assert left_in(stores[0]) == [CATALOG]
 
 
+@pytest.mark.exhaustive
 def test_any_turns_of_two_machines_and_failures_give_what_a_dictionary_would(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
