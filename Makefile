@@ -34,12 +34,11 @@ report: .venv/ready  ## Publish the reports traffic-cost and verdicts over last 
 report-%: .venv/ready
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run $* --profile sandbox --during last-week --out $(REPORTS) $(PRICES)
 
-reports: report  ## Publish all six reports over last week of the embedded sandbox, in reports/
+reports: report  ## Publish all five reports over last week of the embedded sandbox, in reports/
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run operations --profile sandbox --during last-week --out $(REPORTS) $(PRICES) $(BALANCE)
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run activity --profile sandbox --during last-week --out $(REPORTS) --param 'market=0.15 USD/coin'
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run weekly --profile sandbox --during last-week --out $(REPORTS) \
 		$(PRICES) $(BALANCE) --param 'market=0.15 USD/coin'
-	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run names --profile sandbox --during last-week --out $(REPORTS)
 
 test: .venv/ready lint  ## Run every check, and the tests that show each behavior
 	$(BIN)/python -m pytest -n 3 --dist worksteal

@@ -246,15 +246,6 @@ REPORTS: dict[str, Report] = {
                 what.BALANCE: "When does the traffic balance end?",
             },
         ),
-        Report(
-            name="names",
-            purpose="Names: which were bought, renewed or expired, and what was paid.",
-            notebook="11_names.ipynb",
-            parameters=create_model("Names", **TOP),
-            needs_cost=False,
-            needs_history=True,
-            headings={what.REQUESTS: "Which names were bought?"},
-        ),
     )
 }
 

@@ -31,7 +31,6 @@ PROSE = {
         "The 95th percentile",
     ),
     "weekly": ("excludes 0", "one chance of 5 % for a false finding"),
-    "names": (),
 }
 OPEN_ROUND = "Splice.Round:OpenMiningRound"
 CHIP = re.compile(r'<details class="quality( partial)?"><summary>(.*?)</summary><ul>(.*?)</ul></details>', re.DOTALL)

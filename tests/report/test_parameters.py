@@ -26,7 +26,7 @@ WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
         (
             "traffic",
             WINDOW,
-            "Unknown report 'traffic'. Choose from traffic-cost, verdicts, activity, operations, weekly, names, or pass",
+            "Unknown report 'traffic'. Choose from traffic-cost, verdicts, activity, operations, weekly, or pass",
         ),
         (
             "traffic-cost",

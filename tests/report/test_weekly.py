@@ -115,14 +115,6 @@ def test_the_report_on_operations_runs_on_frozen_data(net: Network, tmp_path: Pa
     assert_made_again(result, sides, sentences_on_operations(sides, weeks), least=3)
 
 
-def test_the_report_on_names_runs_on_frozen_data(net: Network, tmp_path: Path) -> None:
-    result = run_report("names", net=net, out=tmp_path, **DAYS)
-    assert_whole(result, {"economy_names"})
-    assert_prose(result)
-    assert_notes(result, least=1)
-    assert_head(result, sides_of(result, net, has_before=False).after)
-
-
 def assert_whole(result: ReportResult, tables: set[str]) -> None:
     page = page_of(result)
     assert_self_contained(page)
