@@ -95,3 +95,10 @@ ALLOCATION_EXECUTE_TRANSFER = ChoiceSpec(
     is_consuming=True,
     interface=ALLOCATION_INTERFACE,
 )
+VENUE_STAMP = ChoiceSpec(
+    "Venue_Stamp",
+    contract=Keyed(VENUE, "operator"),
+    actors=("operator",),
+    argument={"customer": party()},
+    result={"stamp": contract()},
+)
