@@ -95,10 +95,3 @@ ALLOCATION_EXECUTE_TRANSFER = ChoiceSpec(
     is_consuming=True,
     interface=ALLOCATION_INTERFACE,
 )
-VENUE_STAMP = ChoiceSpec(
-    "Venue_Stamp",
-    contract=Keyed(VENUE, "operator"),
-    actors=("operator",),
-    argument={"customer": party()},
-    result={"stamp": contract()},
-)

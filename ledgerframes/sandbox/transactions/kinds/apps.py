@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...cases import PLANTED_REQUEST
 from ...schedule import PRIVATE_KIND, Scheduled
-from ..choices.apps import ALLOCATION_EXECUTE_TRANSFER, BATCH_RUNNER_RUN, TRADE_SETTLE, VENUE_SETTLE, VENUE_STAMP
+from ..choices.apps import ALLOCATION_EXECUTE_TRANSFER, BATCH_RUNNER_RUN, TRADE_SETTLE, VENUE_SETTLE
 from ..draft import DraftTransaction, Kind, View
 from ..payments import allocate, app_batch, mark_activity, mark_featured, move_tokens, offer_allocation, pay_promise, promise
 from ..rewards import split_rewards
@@ -119,12 +119,4 @@ REWARD_SPLIT = Kind(
     roles={"provider": recurring_provider},
     views=[View(["provider"], informees=["dso"])],
     nodes=split_rewards,
-)
-STAMP = Kind(
-    "stamp",
-    submitter="operator",
-    roles={"operator": provider, "customer": DraftTransaction.user, "count": lambda draft: draft.draws.between(1, 10)},
-    views=[View(["operator"], informees=["customer"])],
-    content={"stamp": lambda draft: draft.offer(apps.STAMP)},
-    tree=[exercise(VENUE_STAMP, create("stamp"))],
 )

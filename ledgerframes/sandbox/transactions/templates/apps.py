@@ -101,11 +101,3 @@ TICKET = TemplateSpec(
     signatories=("operator",),
     observers=("customer",),
 )
-STAMP = TemplateSpec(
-    SETTLEMENT_PACKAGE,
-    "Meadow.Loyalty:Stamp",
-    {"operator": party(), "customer": party(), "count": integer()},
-    signatories=("operator",),
-    observers=("customer",),
-    owner="customer",
-)
