@@ -14,7 +14,7 @@ A participant
     load_transfer_offers, load_token_allocations, load_token_holdings, load_token_transfers
 Reference data and the network's state
     load_featured_apps, load_holdings_summary, load_mining_rounds, load_name_entries, load_name_rules, load_network_rules,
-    load_notices, load_price_votes, load_reward_accounting, load_scans, load_synchronizer_status, load_traffic_status,
+    load_price_votes, load_reward_accounting, load_scans, load_synchronizer_status, load_traffic_status,
     load_validator_faucets, load_validator_licenses
 Tables
     Frames, open_frames, save_frames, export, sql, query, table, TABLES
@@ -75,7 +75,6 @@ _IMPORTED_AT_FIRST_USE = {
     "load_name_entries": "ledgerframes.loaders.network_reference:load_name_entries",
     "load_name_rules": "ledgerframes.loaders.reference:load_name_rules",
     "load_network_rules": "ledgerframes.loaders.network_reference:load_network_rules",
-    "load_notices": "ledgerframes.loaders.network_reference:load_notices",
     "load_packages": "ledgerframes.loaders.state:load_packages",
     "load_parties": "ledgerframes.loaders.state:load_parties",
     "load_price_votes": "ledgerframes.loaders.reference:load_price_votes",
@@ -145,7 +144,6 @@ if TYPE_CHECKING:
         load_mining_rounds,
         load_name_entries,
         load_network_rules,
-        load_notices,
         load_scans,
     )
     from ledgerframes.loaders.network_status import (
@@ -211,7 +209,6 @@ if TYPE_CHECKING:
         "load_name_entries",
         "load_name_rules",
         "load_network_rules",
-        "load_notices",
         "load_packages",
         "load_parties",
         "load_price_votes",

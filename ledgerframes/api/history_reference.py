@@ -20,7 +20,6 @@ from ledgerframes.datasets.reference.wire import (
     NameEntry,
     NetworkRules,
     NextUpgrade,
-    Notice,
     RewardBatch,
     RewardRoot,
     RewardTotals,
@@ -164,15 +163,6 @@ class ReferenceClient(Client):
         Notes
         -----
         ``GET /v0/scans``.
-        """
-
-    @operation("GET /v0/scan-notices", returns=list[Notice], member="notices")
-    def notices(self) -> Any:
-        """List the notices of the operator of the history API, the oldest first.
-
-        Notes
-        -----
-        ``GET /v0/scan-notices``.
         """
 
     @operation("GET /v0/admin/validator/licenses", returns=LicensesPage)

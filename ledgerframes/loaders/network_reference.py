@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
-from ledgerframes.datasets.registry import FEATURED_APPS, MINING_ROUNDS, NAME_ENTRIES, NETWORK_RULES, NOTICES, SCANS
+from ledgerframes.datasets.registry import FEATURED_APPS, MINING_ROUNDS, NAME_ENTRIES, NETWORK_RULES, SCANS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.reference import ObservationLoad
 from ledgerframes.network import Network
 
-__all__ = ["load_featured_apps", "load_mining_rounds", "load_name_entries", "load_network_rules", "load_notices", "load_scans"]
+__all__ = ["load_featured_apps", "load_mining_rounds", "load_name_entries", "load_network_rules", "load_scans"]
 
 ROUNDS_ROUTE = "POST /v0/open-and-issuing-mining-rounds"
 MAX_ENTRIES = 1000  # of a list of names, which has no further pages
@@ -196,46 +196,6 @@ def load_network_rules(net: Network, *, refresh: bool = True, progress: bool | N
     return _network_rules(net, refresh).load(progress)
 
 
-def _notices(net: Network, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, NOTICES, "notices", _observe_notices, refresh, ("notices",))
-
-
-@loader(_notices)
-def load_notices(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
-    """Load the notices of the history API, and store the current ones.
-
-    Parameters
-    ----------
-    net : Network
-    refresh : bool
-        Store an observation of notices, unless the network is offline.
-    progress : bool, optional
-        Whether to show a progress bar (default: only in terminals and notebooks).
-
-    Returns
-    -------
-    DataFrame
-        One row per notice in an observation, sorted by (observed_at, published_at, notice_id).
-
-    Raises
-    ------
-    CoverageError
-        If the network is offline and no observation is in the store.
-
-    Notes
-    -----
-    Source: docs/facts.md#reference-operations, GET /v0/scan-notices.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> notices = lf.load_notices(lf.connect("sandbox", events=400, days=1))
-    >>> notices["notice_id"].tolist()
-    ['n-1']
-    """
-    return _notices(net, refresh).load(progress)
-
-
 def _scans(net: Network, refresh: bool) -> ObservationLoad:
     return ObservationLoad(net, SCANS, "history APIs", _observe_scans, refresh, ("scans",))
 
@@ -306,7 +266,3 @@ def _observe_rules(net: Network, now: datetime) -> pa.Table:
 
 def _observe_scans(net: Network, now: datetime) -> pa.Table:
     return build.scan_table(net.history.scans(), now)
-
-
-def _observe_notices(net: Network, now: datetime) -> pa.Table:
-    return build.notice_table(net.history.notices(), now)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 NAME_SUFFIX = "sand"
 MAX_LICENSES = 1000
 MAX_ENTRIES = 1000
-NOTICES = ({"notice_id": "n-1", "text": "Maintenance on Sunday.", "published_at": "2026-11-01T00:00:00Z"},)
 
 
 class RoundsRequest(msgspec.Struct):
@@ -163,10 +162,6 @@ class ReferenceApi(Api):
         members = {party for party, _ in dso["contract"]["payload"]["svs"]}
         scans = [{"publicUrl": _scan_url(sv), "svName": sv.name} for sv in self._members() if sv.identifier in members]
         return {"scans": [{"domainId": parties.synchronizer, "scans": scans}]}
-
-    @endpoint("GET", "/v0/scan-notices")
-    def _notices(self) -> Json:
-        return {"notices": [notice for notice in NOTICES if parse_time(notice["published_at"]) <= self.clock.now()]}
 
     # -- validators -----------------------------------------------------------------------------------------------------
 

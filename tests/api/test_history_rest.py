@@ -124,14 +124,6 @@ def test_the_traffic_of_a_member() -> None:
     assert msgspec.json.decode(found.target.extra) == {"new": 1}
 
 
-def test_notices() -> None:
-    seen: list[httpx.Request] = []
-    notice = {"notice_id": "n-1", "text": "Maintenance", "published_at": "2026-11-01T00:00:00Z", "new": 1}
-    (found,) = network(answering({"notices": [notice]}, seen)).history.notices()
-    assert (seen[0].method, seen[0].url.path) == ("GET", "/api/v0/scan-notices")
-    assert (found.notice_id, found.text, found.published_at) == ("n-1", "Maintenance", "2026-11-01T00:00:00Z")
-
-
 def test_the_serial_of_the_synchronizer() -> None:
     seen: list[httpx.Request] = []
     assert network(answering({"serial": 35}, seen)).history.synchronizer_serial() == 35

@@ -39,7 +39,6 @@ FAUCET = {
 }  # fmt: skip
 TRAFFIC = {"actual": {"total_consumed": 30, "total_limit": 100}, "target": {"total_purchased": 150}}
 UPGRADE = {"topologyFreezeTime": TIME, "upgradeTime": "2026-11-09T00:00:00Z", "successorPhysicalSynchronizerId": "d::35-1"}
-NOTICE = {"notice_id": "n-1", "text": "t", "published_at": TIME}
 ENTRY = {"user": "u", "name": "n", "url": "", "description": ""}
 REWARDS = "/v0/internal/reward-accounting-process/rounds"
 Answers = dict[str, Any]
@@ -52,7 +51,6 @@ EMPTY: Answers = {
     "/v0/ans-entries": {"entries": []},
     "/v0/dso": RULES,
     "/v0/scans": {"scans": []},
-    "/v0/scan-notices": {"notices": []},
     "/v0/admin/validator/licenses": {"validator_licenses": []},
     "/v0/validators/validator-faucets": {"validatorsReceivedFaucets": []},
     "/v0/domains/d/members/PAR::p::1220/traffic-status": {"traffic_status": TRAFFIC},
@@ -205,7 +203,6 @@ GOOD: dict[str, tuple[Answers, dict[str, Any]]] = {
         {"/v0/scans": {"scans": [{"domainId": "d", "scans": [{"publicUrl": "https://x", "svName": "s"}]}]}},
         {"synchronizer_id": "d", "sv_name": "s", "public_url": "https://x"},
     ),
-    "notices": ({"/v0/scan-notices": {"notices": [NOTICE]}}, {"notice_id": "n-1", "text": "t", "published_at": NOW}),
     "validator_licenses": (
         {"/v0/admin/validator/licenses": {"validator_licenses": [{**CONTRACT, "payload": {"validator": "v"}}]}},
         {"validator": "v"},
@@ -315,7 +312,6 @@ def test_malformed_answers_are_refused_and_not_stored(tmp_path: Path, name: str,
         ("mining_rounds", "/v0/closed-rounds", {"rounds": [{**CONTRACT, "payload": {"opensAt": "x"}}]}),
         ("network_rules", "/v0/dso", {**RULES, "dso_rules": {"domain_id": "d"}}),
         ("name_entries", "/v0/ans-entries", {"entries": [{**ENTRY, "expires_at": "never"}]}),
-        ("notices", "/v0/scan-notices", {"notices": [{**NOTICE, "published_at": "soon"}]}),
         ("synchronizer_status", "/v0/lsu", {"lsu": {**UPGRADE, "upgradeTime": "later"}}),
     ],
 )

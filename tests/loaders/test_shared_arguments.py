@@ -85,7 +85,6 @@ STATE = {
         "load_mining_rounds",
         "load_name_entries",
         "load_network_rules",
-        "load_notices",
         "load_reward_accounting",
         "load_scans",
         "load_synchronizer_status",

@@ -23,7 +23,6 @@ from ledgerframes.datasets.events.wire import EventsPage
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, decode_page
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
-from ledgerframes.datasets.reference.network_build import notice_table
 from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.state.build import active_contract_table, package_table, party_table, synchronizer_table
 from ledgerframes.datasets.state.wire import PartiesPage
@@ -71,12 +70,6 @@ def name_rules(body: bytes) -> Tables:
         return {}
     with decode_boundary("POST /v0/ans-rules"):
         return {"rules": name_rules_table(rules.contract, rules.domain_id, NOW, cache_hit=False)}
-
-
-def notices(body: bytes) -> Tables:
-    content = decode(body, History.operations["notices"].returns, "GET /v0/scan-notices").notices
-    with decode_boundary("GET /v0/scan-notices"):
-        return {"notices": notice_table(content, NOW)}
 
 
 def parties(body: bytes) -> Tables:
@@ -137,7 +130,6 @@ def decoders() -> dict[str, Decoder]:
     items = [*map(of_file, names), of_file("made/scan_event_with_traffic_and_activity.json")]
     pages = ({"events": items}, of_file("v0_events_page_genesis_null_verdict.json"))
     votes, rules = of_file("made/scan_amulet_price_votes.json"), of_file("made/scan_ans_rules.json")
-    notice = {"notice_id": "n-1", "text": "Maintenance", "published_at": "2026-11-01T00:00:00Z"}
     party = {"party": "alice::1220", "isLocal": True, "localMetadata": {"annotations": {}}, "identityProviderId": ""}
     synchronizer = {"synchronizerId": "global::1220", "synchronizerAlias": "global", "permission": "SUBMISSION"}
     listing = {"object_refs": [{"url": "/v0/x", "digest": "d"}, {"url": "/v0/y", "digest": None}], "next_page_token": None}
@@ -149,7 +141,6 @@ def decoders() -> dict[str, Decoder]:
         "active contracts": Decoder(active_contracts, (of_file("active_contracts.json"),), CONTRACT_CELLS),
         "price votes": Decoder(price_votes, (votes["amulet_price_votes"],), {("votes", "contract_id"): "[].contract_id"}),
         "name rules": Decoder(name_rules, (rules["fresh"],), {("rules", "contract_id"): "ans_rules_update.contract.contract_id"}),
-        "notices": Decoder(notices, ({"notices": [notice]},), {("notices", "notice_id"): "notices[].notice_id"}),
         "parties": Decoder(
             parties, ({"partyDetails": [party, party | {"party": "bob::1220"}]},), {("parties", "party"): "partyDetails[].party"}
         ),

@@ -110,7 +110,6 @@ LOADS: dict[str, Callable[[Network], Frames]] = {
     "load_mining_rounds": one(lf.load_mining_rounds),
     "load_name_entries": one(lf.load_name_entries),
     "load_network_rules": one(lf.load_network_rules),
-    "load_notices": one(lf.load_notices),
     "load_reward_accounting": one(lf.load_reward_accounting),
     "load_scans": one(lf.load_scans),
     "load_holdings_summary": one(lf.load_holdings_summary),

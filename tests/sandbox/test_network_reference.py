@@ -121,14 +121,6 @@ def test_the_rules_and_hosts_of_the_network(client: httpx.Client, box: Sandbox, 
     assert {scan["publicUrl"] for scan in domain["scans"]} == urls
 
 
-def test_notices_are_those_that_were_published(client: httpx.Client) -> None:
-    (notice,) = client.get("/v0/scan-notices").json()["notices"]
-    assert set(notice) == {"notice_id", "text", "published_at"}
-    published, box = datetime.fromisoformat(notice["published_at"]), Sandbox(1, EVENTS, DAYS)
-    for moment, count in ((published, 1), (published - timedelta(seconds=1), 0)):
-        assert len(client_of(box.at(moment)).get("/v0/scan-notices").json()["notices"]) == count
-
-
 def test_licenses_in_pages_and_what_they_say(client: httpx.Client, box: Sandbox, updates: Any) -> None:
     expected = alive(updates, box.now, ":Splice.ValidatorLicense:ValidatorLicense")
     licenses, after = [], None

@@ -21,7 +21,6 @@ from ledgerframes.datasets.reference.wire import (
     MiningRounds,
     NameEntry,
     NetworkRules,
-    Notice,
     RewardAccounting,
     RewardBatch,
     RewardTotals,
@@ -103,12 +102,6 @@ def scan_table(domains: Sequence[DomainScans], observed_at: datetime) -> pa.Tabl
     synchronizer_ids = [domain.domain_id for domain in around]
     extra = encode_extras(scans, domain=around)
     return _table(schema.SCANS, Scan, scans, observed_at=observed_at, synchronizer_id=synchronizer_ids, extra=extra)
-
-
-@decode_boundary()
-def notice_table(notices: Sequence[Notice], observed_at: datetime) -> pa.Table:
-    """Build the table of one observation of notices."""
-    return _table(schema.NOTICES, Notice, notices, observed_at=observed_at)
 
 
 @decode_boundary()

@@ -109,22 +109,6 @@ SCANS = Table(
     ),
 )
 
-NOTICES = Table(
-    name="notices",
-    row_description="notice of a history API at an observation",
-    reference=REFERENCE,
-    family=FAMILY,
-    key=("notice_id", "observed_at"),
-    sort=("observed_at", "published_at", "notice_id"),
-    columns=(
-        OBSERVED_AT,
-        Column("notice_id", TEXT, "Id of the notice."),
-        Column("text", TEXT, "What the operator announces."),
-        Column("published_at", TIME, "Time of the notice."),
-        history.unknown_members("notice"),
-    ),
-)
-
 VALIDATOR_LICENSES = Table(
     name="validator_licenses",
     row_description="license of a validator at an observation",
@@ -249,7 +233,6 @@ NETWORK_TABLES = (
     NAME_ENTRIES,
     NETWORK_RULES,
     SCANS,
-    NOTICES,
     VALIDATOR_LICENSES,
     VALIDATOR_FAUCETS,
     TRAFFIC_STATUS,

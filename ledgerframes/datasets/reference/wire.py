@@ -117,14 +117,6 @@ class DomainScans(Wire, rename="camel"):
     scans: list[Scan]
 
 
-class Notice(Wire):
-    """An announcement of the history API's operator."""
-
-    notice_id: str
-    text: str
-    published_at: str
-
-
 class LicensesPage(Wire):
     """A page of licenses, the newest first."""
 
