@@ -22,7 +22,7 @@ CALLABLES: dict[str, Callable[..., Any]] = {
     "plot": lf.plot,
 }
 # What is not iterable, what has no hash, and others.
-WRONG = every_nth([object(), ["x"], -1, {}, b"x"], 5)
+WRONG = [object(), ["x"], *(pytest.param(value, marks=pytest.mark.exhaustive) for value in (-1, {}, b"x"))]
 NAMES = [
     (name, parameter.name)
     for name, analysis in sorted(CALLABLES.items())
