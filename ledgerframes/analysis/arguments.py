@@ -38,6 +38,12 @@ def require_one_network(name: str, *frames: Frames) -> None:
         raise UsageError(f"lf.{name} needs frames of one network, got {' and '.join(networks)}. Call it once for each network.")
 
 
+def require_participant(participant: object) -> None:
+    """Raise a UsageError unless an argument is the id of a participant."""
+    if not isinstance(participant, str):
+        raise UsageError(f"participant= must be the id of a participant, got {participant!r}.")
+
+
 def is_choice(value: object, choices: Collection[str]) -> bool:
     """Return whether an argument, which can be anything, is one of the choices."""
     return isinstance(value, str) and value in choices

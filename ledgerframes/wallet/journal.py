@@ -19,7 +19,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.store.sqlite import NO_SEAL_YET, SEAL_TABLE, Database, Schema, integrity_problems
 from ledgerframes.values.extents import from_microseconds, microseconds
 from ledgerframes.values.windows import MICROSECOND
-from ledgerframes.wallet.terms import OfferTerms, format_amount
+from ledgerframes.wallet.terms import OfferTerms
 
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
 
@@ -140,7 +140,7 @@ class TransferOffer:
         """The terms of the offer, as on the wire."""
         return OfferTerms(
             self.receiver_party_id,
-            format_amount(self.amount),
+            format(self.amount, "f"),
             self.description,
             microseconds(self.expires_at),
             None if self.expires_in is None else self.expires_in // MICROSECOND,

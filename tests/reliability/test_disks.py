@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow.fs as fs
 import pytest
 from campaign import Effort, tell
-from cases import every_nth
 from equality import assert_equal, every_table
 from object_stores import SERVERS, ObjectStore, end_writers, served
 
@@ -82,7 +81,7 @@ def mounts_are_allowed() -> bool:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("mode", every_nth(["full", "read-only"], 2))
+@pytest.mark.parametrize("mode", ["full", "read-only"])
 def test_a_disk_that_cannot_be_written(mode: str, tmp_path: Path) -> None:
     if not mounts_are_allowed():
         pytest.skip("this machine allows no mounts in a namespace of the test")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.analysis.arguments import require_participant
 from ledgerframes.analysis.cost.traffic_balance import BaseRate, TrafficBalance
 from ledgerframes.analysis.coverage import covered_time
 from ledgerframes.analysis.groups import ORIGIN, ratio
@@ -145,8 +146,7 @@ def _parameters(participant: str, since: int, until: int) -> dict[str, pa.Table]
 
 def _require_submitter(frames: Frames, participant: str) -> None:
     """Raise a UsageError unless the participant submits requests."""
-    if not isinstance(participant, str):
-        raise UsageError(f"participant= must be the id of a participant, got {participant!r}.")
+    require_participant(participant)
     submitters = run(frames, Query("FROM submitting_participants", (SUBMITTING_PARTICIPANTS,)))["submitting_participant_uid"]
     if not (submitters == participant).any():
         near = near_matches(participant, submitters)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._groupings import category_of
-from ledgerframes.analysis.arguments import require_columns, require_one_network
+from ledgerframes.analysis.arguments import require_columns, require_one_network, require_participant
 from ledgerframes.analysis.coverage import timed_segments
 from ledgerframes.analysis.groups import group_by, microseconds, ratio
 from ledgerframes.analysis.reconcile import _answers as answers
@@ -260,8 +260,8 @@ def _owner(ledger: Frames, history: Frames, participant: str | None) -> pa.Table
     PAID_TRAFFIC.check(ledger)
     PAID_TRAFFIC.check(history)
     require_one_network(PAID_TRAFFIC.name, ledger, history)
-    if not isinstance(participant, str | None):
-        raise UsageError(f"participant= must be the id of a participant, got {participant!r}.")
+    if participant is not None:
+        require_participant(participant)
     owners = _owners_of(ledger)
     owner = (participant or _only_owner(owners, "Pass participant=.") or "").removeprefix(PARTICIPANT_PREFIX)
     if owners and owner not in [each.removeprefix(PARTICIPANT_PREFIX) for each in owners]:
