@@ -8,12 +8,13 @@ SPARK := $(CURDIR)/.ledgerframes/spark
 SOAK := $(CURDIR)/.ledgerframes/soak-tools
 REPORTS := reports
 PICTURES := $(CURDIR)/.ledgerframes/picture-tools
+COVERAGE := $(CURDIR)/.ledgerframes/coverage-tools
 SCREENSHOTS := .ledgerframes/screenshots
 # Of the sandbox at the end of last week, as its rounds and its traffic status say.
 PRICES := --param 'price=50 USD/MB' --param 'rate=0.161406 USD/coin'
 BALANCE := --param balance=18600000
 
-.PHONY: help venv report reports test test-exhaustive test-lowest mutants soak spark lint screenshots lab docstrings pages docs sample gallery data bench bench-loading bench-answers bench-findings lock clean
+.PHONY: help venv report reports test test-exhaustive test-lowest coverage mutants soak spark lint screenshots lab docstrings pages docs sample gallery data bench bench-loading bench-answers bench-findings lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -50,6 +51,11 @@ test-lowest:  ## Run the default tests with the lowest versions that pyproject.t
 	uv venv --quiet --clear --python $(PYTHON) .venv-lowest
 	uv pip install --quiet --python .venv-lowest --resolution lowest-direct --editable '.[all]' --group dev
 	.venv-lowest/bin/python -m pytest -n 3 --dist worksteal
+
+coverage: .venv/ready  ## Measure which lines and branches the default tests reach (15 minutes), in build/coverage.json
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target "$(COVERAGE)" coverage==7.17.5 pytest-cov==7.1.0
+	PYTHONPATH="$(COVERAGE)" $(BIN)/python -m pytest -n 3 --dist worksteal -p pytest_cov --cov=ledgerframes --cov-branch \
+		--cov-report=term:skip-covered --cov-report=json:build/coverage.json
 
 mutants: .venv/ready  ## Plant errors one by one, and check that a test breaks (about 5 minutes)
 	$(BIN)/python tools/mutants.py

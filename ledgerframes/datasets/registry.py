@@ -12,6 +12,7 @@ from ledgerframes.datasets.events.schema import EVENT_TABLES, REASSIGNMENTS, TRE
 from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
 from ledgerframes.datasets.reference import network_schema as network
 from ledgerframes.datasets.reference import schema as reference
+from ledgerframes.datasets.schema import Table
 from ledgerframes.values.extents import IdSet, MigrationWindow, Observation, OffsetRange, SnapshotTime
 
 __all__ = [
@@ -40,6 +41,12 @@ __all__ = [
     "Dataset",
 ]
 
+
+def _observed(table: Table) -> Dataset:
+    """Return the dataset of one table of reference data, which has its name."""
+    return Dataset(table.name, (table,), Observation)
+
+
 EVENTS = Dataset(
     "events",
     EVENT_TABLES,
@@ -51,20 +58,18 @@ EVENTS = Dataset(
 )
 EVENTS_BY_ID = replace(EVENTS, name="events_by_id", extent_type=IdSet, population="chosen")
 LEDGER = Dataset("ledger", LEDGER_TABLES, OffsetRange, population="committed")
-PRICE_VOTES = Dataset("price_votes", (reference.PRICE_VOTES,), Observation)
-NAME_RULES = Dataset("name_rules", (reference.NAME_RULES,), Observation)
-(
-    MINING_ROUNDS,
-    FEATURED_APPS,
-    NAME_ENTRIES,
-    NETWORK_RULES,
-    SCANS,
-    LICENSES,
-    FAUCETS,
-    TRAFFIC,
-    SYNCHRONIZER,
-    REWARD_ACCOUNTING,
-) = (Dataset(table.name, (table,), Observation) for table in network.NETWORK_TABLES)
+PRICE_VOTES = _observed(reference.PRICE_VOTES)
+NAME_RULES = _observed(reference.NAME_RULES)
+MINING_ROUNDS = _observed(network.MINING_ROUNDS)
+FEATURED_APPS = _observed(network.FEATURED_APPS)
+NAME_ENTRIES = _observed(network.NAME_ENTRIES)
+NETWORK_RULES = _observed(network.NETWORK_RULES)
+SCANS = _observed(network.SCANS)
+LICENSES = _observed(network.VALIDATOR_LICENSES)
+FAUCETS = _observed(network.VALIDATOR_FAUCETS)
+TRAFFIC = _observed(network.TRAFFIC_STATUS)
+SYNCHRONIZER = _observed(network.SYNCHRONIZER_STATUS)
+REWARD_ACCOUNTING = _observed(network.REWARD_ACCOUNTING)
 BULK = Dataset(
     "bulk",
     (UPDATES, TREE_EVENTS, REASSIGNMENTS, BULK_OBJECTS),

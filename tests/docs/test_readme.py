@@ -16,9 +16,11 @@ from matplotlib import pyplot
 
 import ledgerframes as lf
 from ledgerframes.cli import main
+from ledgerframes.report import REPORTS
 
 ROOT = Path(__file__).parents[2]
 READMES = ["README.md", "data/README.md"]
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 mpl.use("Agg")
 
 
@@ -70,6 +72,16 @@ def test_the_sample_is_what_the_sandbox_makes(monkeypatch: pytest.MonkeyPatch, t
     assert (kept.network, kept.tables) == (made.network, made.tables)
     assert [table for table in kept.tables if not getattr(kept, table).equals(getattr(made, table))] == []
     assert set(kept.verdicts["migration_id"]) == {4}  # as the page says
+
+
+def test_the_list_of_notebooks_is_complete() -> None:
+    listed = re.findall(r"^- \[[^\]]+\]\((notebooks/\S+)\)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert listed == sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").glob("*.ipynb"))
+
+
+def test_the_number_of_reports_is_right() -> None:
+    (number,) = re.findall(r"to all (\w+) reports", " ".join((ROOT / "README.md").read_text().split()))
+    assert NUMBERS.index(number) == len(REPORTS)
 
 
 def test_make_targets_exist() -> None:
