@@ -9,6 +9,7 @@ import pydoc
 import re
 from itertools import pairwise, product
 from operator import attrgetter
+from types import SimpleNamespace
 
 import matplotlib as mpl
 
@@ -24,10 +25,12 @@ from matplotlib import pyplot as plt
 import ledgerframes as lf
 from ledgerframes import plot
 from ledgerframes.analysis import CALLS, FIGURES
+from ledgerframes.analysis.figures import ResultColumn
 from ledgerframes.errors import UsageError
 from ledgerframes.plots import PICTURES as DRAWINGS
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
+from ledgerframes.plots._columns import show_axis
 from ledgerframes.plots._results import percent
 from ledgerframes.report.marks import find_marks, locate_marks
 
@@ -1524,3 +1527,35 @@ def test_rewards_of_0_alone_are_a_sentence():
 def test_each_provider_has_an_expected_and_an_actual_bar():
     texts = texts_of(plot(result("economy.reward_split")(3), picture="economy.reward_split"))
     assert [[text.endswith(name) for text in texts].count(True) for name in (" expected", " actual")] == [3, 3]
+
+
+def test_kinds_without_a_median_or_a_value_are_a_sentence():
+    few = result("cost.compare")(2)
+    ax = plot(few.assign(median_before=pd.array([None, None], "Int64")), picture="cost.compare")
+    assert "No kind of request has a median before and after." in texts_of(ax)
+    ax = plot(result("cost.budget")(2).assign(value=pd.array([None, None], "Int64")), picture="cost.budget")
+    assert "No kind of request has enough requests for its limit." in texts_of(ax)
+
+
+def test_a_kind_of_few_requests_is_marked_as_such():
+    ax = plot(result("cost.compare")(2).assign(judgment=["too few", "no clear change"]), picture="cost.compare")
+    assert ["(few)" in label.get_text() for label in ax.get_yticklabels()] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("unit", "largest", "label"),
+    [
+        ("bytes", 2_000_000, "Size (MB)"),
+        ("share of 1", 0.5, "Size (%)"),
+        ("coin", 3, "Size (coin)"),
+        ("microseconds", 5_000_000, "Size (s)"),
+        ("requests", 7, "Size"),
+    ],
+)
+def test_a_declared_column_is_drawn_in_its_unit(unit, largest, label):
+    column = ResultColumn("size", "int64", "The size.", unit=unit, title="Size")
+    chart = SimpleNamespace(figure=SimpleNamespace(drawn="size", column=lambda name: column))
+    with plt.rc_context():
+        _, ax = plt.subplots()
+        show_axis(ax.yaxis, chart, largest)
+    assert ax.get_ylabel() == label

@@ -84,6 +84,10 @@ def test_token_is_never_shown() -> None:
         ({"vocabulary": {"coins": "a"}}, r"Unknown setting 'vocabulary\.coins'\. Did you mean coin\? Choose from coin, lang\."),
         ({"vocabulary": "klingon"}, "vocabulary"),
         ({"network": "../elsewhere"}, "network"),
+        ({"network": "nul"}, "network= must be a directory name on every system"),
+        ({"network": "mainnet."}, "network= must be a directory name on every system"),
+        ({"token": 5}, "token= must be text or a function that returns it"),
+        ({"spill_dir": 5}, "spill_dir= must be a path"),
         ({"store": "a\0b"}, "store= must be a path without null characters"),
         ({"color": "red"}, r"Unknown setting 'color'\. Choose from "),
         ({"spill_folder": "spill"}, r"Unknown setting 'spill_folder'\. Did you mean spill_dir\? Choose from "),
@@ -295,3 +299,12 @@ def test_a_file_without_a_catalog_is_no_empty_snapshot(tmp_path: Path, content: 
     step = "must be the path of a frozen catalog" if error is UsageError else "is not a database. Freeze the store again"
     with pytest.raises(error, match=step):
         lf.connect(events=400, days=1, snapshot=tmp_path / "frozen.sqlite")
+
+
+@pytest.mark.usefixtures("profile")
+def test_no_profile_is_read_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process of a report reads no profile."""
+    assert load_settings("local").limits.page_size == 250
+    monkeypatch.setenv("LEDGERFRAMES_NO_PROFILES", "1")
+    with pytest.raises(UsageError, match="Unknown profile 'local'"):
+        load_settings("local")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -113,22 +113,11 @@ def _queries(declared: Figure, figure: Callable[..., pd.DataFrame], frames: Fram
         require_rejections(frames, values["accept_survivorship"], f"lf.{declared.name}")
     if declared.queries is not None:
         return list(declared.queries(**values))
-    if not any(column.measure for column in declared.columns):
-        raise UsageError(f"lf.{declared.name} has no query yet. Choose from {', '.join(sorted(_names()))}.")
     options = options_of(frames, values.get("min_requests"))
     by = values.get("by")
     users = users_of(values.get("completions")) if by == "user" else {}
     call = Call(declared, frames, by, values.get("every"), options, values.get("labels"), values.get("eras"), users)
     return [call.query]
-
-
-def _names() -> Iterator[str]:
-    """Yield the figures that have a query."""
-    from ledgerframes.analysis import FIGURES  # late: it imports all figures
-
-    for figure in FIGURES.values():
-        if figure.queries is not None or any(column.measure for column in figure.columns):
-            yield figure.name
 
 
 def _statement(frames: Frames, query: Query) -> str:

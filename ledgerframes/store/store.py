@@ -347,8 +347,6 @@ class Store:
 
     def snapshot_of(self, segments: Sequence[Segment]) -> StoreSnapshot:
         """Return a snapshot of these segments of one dataset only."""
-        if not segments:
-            return StoreSnapshot(self.network, self.location, ())
         dataset = self.datasets[segments[0].dataset]
         self.compare_segments()
         return StoreSnapshot(self.network, self.location, tuple(segments), self.catalog.read(second_verdicts, dataset))

@@ -10,7 +10,7 @@ import pytest
 from network_world import FINAL, World, at
 
 import ledgerframes as lf
-from ledgerframes.analysis.activity.reward_formula import RoundRules, round_totals
+from ledgerframes.analysis.activity.reward_formula import RoundRules, round_totals, rules_of
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
@@ -185,3 +185,11 @@ def test_the_coverage_of_a_party_is_that_of_its_rounds() -> None:
     rounds = lf.activity.rewards(frames)
     known = rounds.loc[rounds["round_number"].isin(every["round_number"]), "amount"].notna()
     assert set(every["coverage"]) == {known.mean()}
+
+
+def test_a_round_without_a_length_or_a_cap_has_no_rate() -> None:
+    values = {**vars(RULES), "tick_duration": pd.Timedelta(0)}
+    assert rules_of(values) is None
+    assert rules_of({**values, "tick_duration": pd.Timedelta("10min")}) is not None
+    totals = round_totals(RoundRules(**{**vars(RULES), "featured_cap": Decimal(0)}), 10**9)
+    assert (totals.rate_per_mb, totals.threshold_bytes) == (0, None)

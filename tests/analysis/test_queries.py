@@ -299,6 +299,13 @@ def test_a_query_of_two_frames_is_refused_where_its_figure_is(sources: dict[str,
         lf.query(lf.reconcile.paid_traffic, sources["ledger"], history=sample)
 
 
+def test_every_figure_has_a_query_or_says_why_not() -> None:
+    has_query = {
+        each.name for each in FIGURES.values() if each.queries is not None or any(column.measure for column in each.columns)
+    }
+    assert has_query | {each.name for each in FIGURES.values() if each.without_query} == FIGURES.keys()
+
+
 @pytest.mark.parametrize("name", sorted(each.name for each in FIGURES.values() if each.without_query))
 def test_figures_without_a_query_say_why_and_what_to_do(name: str, sandbox_history: Frames) -> None:
     with pytest.raises(UsageError, match=r"has no query, because it .+\. "):
@@ -401,6 +408,15 @@ def test_saved_frames_have_a_query_and_frames_in_memory_say_what_to_do(tmp_path:
     saved = lf.open_frames(tmp_path / "saved")
     (row,) = (row for row in run(lf.query(lf.cost.spend, saved)) if row["is_overall"])
     assert int(row["total_traffic_cost"]) == lf.cost.spend(sample)["total_traffic_cost"][0]
+
+
+def test_tables_without_a_file_have_a_query_without_rows() -> None:
+    """The sandbox begins later, so the window has no event."""
+    empty = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-01-01", until="2026-01-02")
+    for figure in (lf.cost.spend, lf.verdict.quorums, lf.activity.weights, lf.economy.burn_mint):
+        text = lf.query(figure, empty)
+        assert "without rows" in text
+        assert [row for row in run(text) if not row.get("is_overall", True)] == []
 
 
 def test_narrowed_frames_have_the_query_of_their_rows(sandbox_history: Frames) -> None:

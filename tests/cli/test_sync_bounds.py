@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from completed import Completed
 
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
-from ledgerframes.cli.sync_summary import describe_sync, format_sync
+from ledgerframes.cli.sync_summary import describe_sync, format_plan, format_sync
 from ledgerframes.sandbox import Sandbox
+
+DAY_START = datetime(2026, 11, 8, tzinfo=UTC)
 
 Run = Callable[..., Completed]
 DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
@@ -74,3 +77,18 @@ def test_a_window_before_the_history_exits_3_offline_too(run: Run, tmp_path: Pat
         "sync", "events", "--since", "2026-11-08T12:00:00Z", "--until", "2026-11-08T12:00:00.000001Z", *store, "--offline"
     )
     assert inside.code == 0
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"),
+    [
+        (None, "About 3 requests, 1,500 rows, 2.0 MB, by the density of what is in the store."),
+        (1, "About 3 requests, 1,500 rows, 2.0 MB, 2 minutes, by the density of what is in the store and 5 requests a second."),
+    ],
+)
+def test_a_plan_adds_up_what_its_parts_need(minutes: int | None, text: str) -> None:
+    part = {"migration_id": 4, "since": DAY_START, "until": DAY_START + timedelta(days=1)}
+    part |= dict.fromkeys(("object_key", "update_id", "through"))
+    costs = [{"requests": n, "rows": 500 * n, "bytes": 10**6, "minutes": minutes} for n in (1, 2)]
+    rows = [{**part, **each, "request_rate": "5 requests a second"} for each in costs]
+    assert format_plan({"network": "mainnet", "plan": rows}).splitlines()[-1] == text

@@ -587,3 +587,12 @@ def test_a_digest_in_another_form_is_not_checked(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(net.history, "bulk_updates", strange)
     assert set(lf.load_bulk(net, **DAY).bulk_objects["digest_status"]) == {"unknown"}
+
+
+def test_paths_that_are_no_paths_or_have_no_snapshot_time_are_refused(tmp_path: Path) -> None:
+    net = connect(tmp_path / "store")
+    with pytest.raises(UsageError, match="paths= must be paths of files or directories, got 5"):
+        lf.load_bulk(net, paths=[tmp_path, 5])  # type: ignore[list-item]
+    (tmp_path / "contracts.zstd").write_bytes(b"")
+    with pytest.raises(UsageError, match="is not named by the key of an ACS object"):
+        lf.load_bulk(net, paths=tmp_path / "contracts.zstd", kind="acs")

@@ -13,7 +13,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from ledgerframes.report import ReportResult
-from ledgerframes.report.page import ALLOWED_ELEMENTS, NARROW_SVG, TEMPLATES, render, sanitize
+from ledgerframes.report.page import ALLOWED_ELEMENTS, NARROW_SVG, TEMPLATES, _output_block, render, sanitize
 
 from .conftest import EVIL, TOKEN
 
@@ -381,3 +381,13 @@ def test_the_head_says_only_what_the_key_figures_do_not() -> None:
     figures = [{**RUN["key_figures"][0], "label": label} for label in ("Traffic cost", "Rejected")]
     page = render(book_of(), {**RUN, "summary": summary, "key_figures": figures})
     assert [term for term in terms if f"About {term}." in page] == ["Latency", "Rejections"]
+
+
+def test_pictures_of_other_libraries_are_shown_and_unknown_outputs_left_out() -> None:
+    png = {"output_type": "display_data", "data": {"image/png": "aGk=\n"}, "metadata": {"image/png": {"width": 40}}}
+    blocks = [_output_block(each) for each in (png, {**png, "metadata": {}}, {**png, "data": {"application/x": "secret"}})]
+    assert [each.html if each else None for each in blocks] == [
+        '<img src="data:image/png;base64,aGk=" alt="A plot without a description" width="40">',
+        '<img src="data:image/png;base64,aGk=" alt="A plot without a description">',
+        None,
+    ]

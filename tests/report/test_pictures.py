@@ -295,3 +295,15 @@ def test_what_stands_in_brackets_after_a_name_is_whole_on_a_phone() -> None:
     ax.set_yticks(range(3), labels=names)
     lines = texts(draw_pictures(ax.figure)[0][NARROW_SVG])
     assert {"(× 0.57 to 3)", "1220e1…3190", "(rejected or private)", "not visible", "(mediator or root hash)"} <= set(lines)
+
+
+def test_a_plot_of_ones_own_has_its_legend_below_and_no_numbers_in_cells_on_a_phone() -> None:
+    figure, (ax, image) = plt.subplots(2, constrained_layout=True)
+    ax.plot([1, 2], label="cost of a day")
+    ax.legend()
+    image.imshow([[1, 2], [3, 4]])
+    image.text(0, 0, "cell 1")
+    pictures, _ = draw_pictures(figure)
+    wide, narrow = pictures[SVG], pictures[NARROW_SVG]
+    assert ("cell 1" in wide, "cell 1" in narrow) == (True, False)
+    assert "cost of a day" in narrow

@@ -18,7 +18,11 @@ from ledgerframes.analysis.economy._answers import of_burn_mint, of_flows
 from ledgerframes.analysis.verdict._answers import of_head_of_line, of_waited_for
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
-from ledgerframes.report import describe_forecast, describe_runway, forecast_runway, usual_budgets
+from ledgerframes.report import describe_forecast, describe_runway, forecast_runway, load_history, usual_budgets
+from ledgerframes.report.cells import shorten
+from ledgerframes.report.headline import measure_headline
+from ledgerframes.report.history import daily_integers
+from ledgerframes.report.key_figures import measure_key_figures
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.activity import describe_activity
 from ledgerframes.report.summary.balance import days_left, describe_band
@@ -26,6 +30,7 @@ from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
 from ledgerframes.report.titles import title_of_window
+from ledgerframes.statistics import printing
 from ledgerframes.testing import frames_of
 from ledgerframes.values.windows import Window
 
@@ -337,6 +342,41 @@ def test_the_burn_of_an_hour_suggests_no_balance(net: Network) -> None:
     text = describe_forecast(net, hour, history)
     assert text.endswith(" Its balance is not known. No forecast. A window of less than a day suggests no balance.")
     assert forecast_runway(net, hour, history) is None
+
+
+def test_a_forecast_starts_with_the_balance_that_is_left(net_of_weeks: Network) -> None:
+    """A participant keeps its whole balance on a day without a request of it, and nothing if it burned all of it."""
+    net, day = net_of_weeks, ("2026-11-08", "2026-11-09")
+    frames = lf.load_events(net, since=day[0], until=day[1])
+    history = load_history(net, frames)
+    payer, *_ = lf.cost.spend(frames, by="participant")["submitting_participant_uid"]
+    burned = int(lf.cost.spend(frames, by="participant")["total_traffic_cost"].iloc[0])
+    text = describe_forecast(net, frames, history, balance=10**9)
+    assert text.startswith(f"Participant {shorten(payer)} burned {printing.size(burned)} of known cost in this window.")
+    runway = forecast_runway(net, frames, history, balance=10**9)
+    assert runway is not None and runway["balance_middle"].iloc[0] <= 10**9
+    quiet = frames.between("2026-11-08", "2026-11-08T00:10:00Z")
+    absent = sorted({*frames.verdicts["submitting_participant_uid"]} - {*quiet.verdicts["submitting_participant_uid"]})[0]
+    text = describe_forecast(net, quiet, history, participant=absent, balance=10**9)
+    assert text.startswith(f"Participant {shorten(absent)} burned 0 bytes of known cost in this window.")
+
+
+def test_key_figures_of_a_window_without_costs_decisions_and_records() -> None:
+    frames = made_of([("UNSPECIFIED", 1, HOUR, None)])
+    subjects = [("traffic", "verdicts"), ("activity",)]
+    shown = [
+        each
+        for names in subjects
+        for each in measure_key_figures(Periods(frames, None), Prices(), measure_headline(frames), daily_integers(frames), names)
+    ]
+    assert {each["value"] for each in shown} == {printing.MISSING}
+    assert {each["label"]: each["note"] for each in shown} == {
+        "Traffic cost": "no cost is known",
+        "Wasted on rejections": "no cost of a decided request is known",
+        "Rejected": "no request has a decision",
+        "Latency, median": "too few accepted requests",
+        "Activity weight": "no activity record",
+    }
 
 
 @pytest.mark.parametrize(("days", "title"), [(7, "The week"), (1, "The day"), (2, "The period")])

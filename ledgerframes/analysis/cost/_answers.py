@@ -298,8 +298,10 @@ def of_journal(result: pd.DataFrame) -> str:
         return "No entry."
     debit, credit = _sum(result["debit"]), _sum(result["credit"])
     code = result["currency_code"].iloc[0]
-    entries = pluralize(result["entry_id"].nunique(), "entry")
-    return f"{entries} debit {debit:,.2f} {code} and credit {credit:,.2f} {code}, a difference of {debit - credit:.2f}."
+    count = result["entry_id"].nunique()
+    ending = "s" if count == 1 else ""
+    entries = f"{pluralize(count, 'entry')} debit{ending} {debit:,.2f} {code} and credit{ending} {credit:,.2f} {code}"
+    return f"{entries}, a difference of {debit - credit:.2f}."
 
 
 def _sum(amounts: pd.Series) -> Decimal:

@@ -69,7 +69,8 @@ def of_balance(result: pd.DataFrame) -> str:
         return ""
     owned = f"{pluralize(len(result), 'party')} {'owns' if len(result) == 1 else 'own'} {_coin(result['balance'])} at the end."
     sums, differing = int(result["node_sums"].sum()), int(result["differing_sums"].sum())
-    return f"{owned} Of {pluralize(sums, 'sum')} of the network, {differing:,} differ from the history." if sums else owned
+    verb = "differs" if differing == 1 else "differ"
+    return f"{owned} Of {pluralize(sums, 'sum')} of the network, {differing:,} {verb} from the history." if sums else owned
 
 
 def _coin(amounts: pd.Series) -> str:

@@ -38,6 +38,7 @@ VERIFY = declare.Figure(
     ),
     condition="that passed",
     unit="checks",
+    without_query="it reads the files of a directory, not frames. Show the query of lf.grant.evidence for the days",
 )
 
 
