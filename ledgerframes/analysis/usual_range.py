@@ -32,6 +32,7 @@ from ledgerframes.statistics.usual_ranges import (
     within_window,
     without_limits,
 )
+from ledgerframes.texts.representation import describe_day
 from ledgerframes.values import extents
 
 INTEGERS = ["requests", "rejected", "requests_with_cost", "wasted_traffic_cost", "total_traffic_cost"]
@@ -162,7 +163,7 @@ def describe_waste_range(result: UsualRange, tested: pd.DataFrame) -> str:
     basis = f"the {result.history_weeks} weeks before" if result.history_weeks else "the other days of this window"
     shares = ratio(tested["wasted_traffic_cost"], tested["total_traffic_cost"])
     sentences = [
-        f"{start:%A %Y-%m-%d}: wasted share {printing.share(share)}, above its usual range "
+        f"{describe_day(start)}: wasted share {printing.share(share)}, above its usual range "
         f"(up to {printing.share(upper)}, from {basis})."
         for start, share, upper, is_above in zip(
             tested["period_start"], shares.tolist(), result.periods.upper.tolist(), result.periods.is_above, strict=True

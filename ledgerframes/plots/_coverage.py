@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis.groups import is_true
+from ledgerframes.analysis.groups import ONE_DAY, is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
@@ -37,7 +37,6 @@ DIGESTS: s.Styles = {
     "unknown": s.NOTHING,
     "not settled": NOT_YET,
 }
-DAY = pd.Timedelta(1, "D")
 
 
 @draws("reconcile.coverage", "Coverage of the store", empty="No period in this window.")
@@ -139,6 +138,6 @@ def _parts_of_days(until: pd.Series) -> dict[str, pd.Series]:
     A listing does not tell the time of an object within its day, and objects drawn over the whole day would hide each other.
     """
     objects = until.groupby(until)
-    length = DAY / objects.transform("size")
-    start = until - DAY + length * objects.cumcount()
+    length = ONE_DAY / objects.transform("size")
+    start = until - ONE_DAY + length * objects.cumcount()
     return {"until": until, "period_start": start, "period_end": start + length}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
+from ledgerframes.analysis.groups import ONE_DAY
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.plots.direct_labels import label_ends
 from ledgerframes.texts.representation import pluralize
-
-DAY = pd.Timedelta(1, "D")
 
 
 @draws("grant.evidence", "Use of the app by outside parties")
@@ -32,7 +30,7 @@ def grant_evidence(chart: Chart, *, milestone: int | None = None) -> None:
     ax, frame, request_count = chart.ax, chart.frame, int(chart.frame["requests"].sum())
     if request_count == 0:
         return chart.show_message("No outside party used the app in this window.")
-    times = np.append(c.time_numbers(frame["day"].head(1)), c.time_numbers(frame["day"] + DAY))
+    times = np.append(c.time_numbers(frame["day"].head(1)), c.time_numbers(frame["day"] + ONE_DAY))
     total = np.append(0, np.cumsum(np.nan_to_num(chart.numbers("bytes"))))
     largest = float(max(total[-1], milestone or 0, 1))
     ax.plot(times, total, color=c.color(0), label="bytes")

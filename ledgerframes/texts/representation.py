@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from ledgerframes.texts.control_characters import escape_html as escape
 
@@ -39,6 +39,15 @@ def describe_length(length: timedelta | None) -> str:
         return "unknown length"
     noun, unit = next((noun, unit) for noun, unit in UNITS.items() if length % unit == timedelta(0) or noun == "second")
     return pluralize(round(length / unit), noun)
+
+
+def describe_day(time: datetime) -> str:
+    """Return the day of a time, with its weekday.
+
+    >>> describe_day(datetime(2026, 11, 8, 12))
+    'Sunday 2026-11-08'
+    """
+    return f"{time:%A %Y-%m-%d}"
 
 
 def as_text(title: str, facts: list[tuple[str, str]], width: int) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from ledgerframes.analysis.empty_results import NO_PROVIDER, NO_RECORD
 from ledgerframes.analysis.groups import ONE_DAY, is_true, iter_rows
 from ledgerframes.statistics import printing
-from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.representation import describe_day, pluralize
 from ledgerframes.values import decimals
 
 NO_ROUND = "No round in this window."
@@ -68,7 +68,7 @@ def _time_of(row: Any) -> str:
     if not hasattr(row, "period_start"):
         return f"round {row.round_number}"
     is_day = row.period_end - row.period_start == ONE_DAY
-    return f"{row.period_start:%A %Y-%m-%d}" if is_day else f"{row.period_start:%Y-%m-%d %H:%M}"
+    return describe_day(row.period_start) if is_day else f"{row.period_start:%Y-%m-%d %H:%M}"
 
 
 def of_concentration(result: pd.DataFrame) -> str:

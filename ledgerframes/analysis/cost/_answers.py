@@ -11,10 +11,10 @@ from ledgerframes.analysis.empty_results import NO_COST, ONLY_ZERO
 from ledgerframes.analysis.groups import are_days, is_true, iter_rows
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.usual_ranges import PARTIAL
-from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.representation import describe_day, pluralize
 from ledgerframes.values import decimals
 
-TIME, DAY = "%Y-%m-%d %H:%M UTC", "%A %Y-%m-%d"
+TIME = "%Y-%m-%d %H:%M UTC"
 LARGEST_PAYERS = 5
 LARGEST_KINDS = 3
 NOUNS = {"party": "party", "verdict_result": "verdict", "label": "label", "era": "era", "user_id": "user"}
@@ -55,15 +55,16 @@ def _highest_period(result: pd.DataFrame) -> str:
     if known.empty:
         return NO_COST
     totals = known.groupby("period_start")["total_traffic_cost"].sum()
-    highest, start = int(totals.max()), totals.idxmax()
+    highest = int(totals.max())
     if not highest:
         return ONLY_ZERO
     number = result["period_start"].nunique()
     if number == 1:
         return f"The only period has a known cost of {printing.size(highest)}."
+    start: Any = totals.idxmax()
     cost = f"{printing.size(highest)}, {printing.percent(highest, int(totals.sum()))} of the known cost"
     if are_days(result):
-        return f"Of {pluralize(number, 'day')}, {start:{DAY}} has the highest cost: {cost}."
+        return f"Of {pluralize(number, 'day')}, {describe_day(start)} has the highest cost: {cost}."
     return f"Of {pluralize(number, 'period')}, the one that starts at {start:{TIME}} has the highest cost: {cost}."
 
 
@@ -159,7 +160,7 @@ def _above(result: pd.DataFrame) -> str:
             return "This window has no whole period, so there is no usual range."
         return f"No period has a usual range{f': {reasons}' if reasons else ''}."
     above = [
-        f"{row.period_start:%A %Y-%m-%d} ({_share_and_limit(row, tested)})"
+        f"{describe_day(row.period_start)} ({_share_and_limit(row, tested)})"
         for row in iter_rows(result[is_true(result["is_above"])])
     ]
     names = f": {', '.join(above)}" if above else ""

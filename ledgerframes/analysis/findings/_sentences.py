@@ -29,7 +29,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.usual_ranges import DAYS, MIN_WEEKS
 from ledgerframes.texts.control_characters import escape_control
-from ledgerframes.texts.representation import capitalize, pluralize
+from ledgerframes.texts.representation import capitalize, describe_day, pluralize
 from ledgerframes.values.windows import iso
 
 MISSING_TIME = "lf.reconcile.coverage({frames})"
@@ -156,7 +156,7 @@ def _of_requests(row: Any, subject: str, value: str, usual: str, before: str) ->
 def subject_of(row: Any) -> str:
     """Return what a finding is about, in words."""
     if row.subject == "day":
-        return f"{row.since:%A %Y-%m-%d}" if row.since == row.since.floor("D") else f"the day from {_time(row.since)}"
+        return describe_day(row.since) if row.since == row.since.floor("D") else f"the day from {_time(row.since)}"
     if row.subject == "hour":
         is_one_day = row.since.date() == row.until.date()
         return f"the time from {_time(row.since)} to {f'{row.until:%H:%M}' if is_one_day else _time(row.until)}"

@@ -12,7 +12,7 @@ from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.comparisons import LEVEL
 from ledgerframes.statistics.distributions import poisson_tail
-from ledgerframes.texts.representation import WEEKDAYS, pluralize
+from ledgerframes.texts.representation import WEEKDAYS, describe_day, pluralize
 
 MAX_NAMES = 5
 FREQUENT = 3  # quorums
@@ -79,7 +79,7 @@ def _first(names: list[str], number: int) -> str:
 
 def _names(rows: pd.DataFrame, key: str | None) -> list[str]:
     if key in ("period_start", "day"):
-        return [f"{time:%A %Y-%m-%d}" if time == time.normalize() else f"{time:%Y-%m-%d %H:%M}" for time in rows[key]]
+        return [describe_day(time) if time == time.normalize() else f"{time:%Y-%m-%d %H:%M}" for time in rows[key]]
     if key == "weekday":
         return [f"{WEEKDAYS[row.weekday]} {row.hour:02d}:00" for row in iter_rows(rows)]
     if key == "hour":

@@ -19,10 +19,9 @@ from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import listing
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rates import difference_of_rates
-from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.representation import describe_day, pluralize
 
 MAX_NAMES, MAX_PARTIES = 5, 2
-DAY_FORMAT = "%A %Y-%m-%d"
 MICROSECOND = np.timedelta64(1, "us")
 
 
@@ -87,7 +86,9 @@ def _who_differs(frames: Frames) -> str:
 def _which_days(days: pd.DataFrame) -> str:
     """Return the days whose rate differs from that of the other days of the window."""
     differing = iter_rows(days[is_true(days["differs"])])
-    texts = [f"{row.period_start:{DAY_FORMAT}} differs from the other days: {_against_the_rest(row, days)}." for row in differing]
+    texts = [
+        f"{describe_day(row.period_start)} differs from the other days: {_against_the_rest(row, days)}." for row in differing
+    ]
     return " ".join(texts)
 
 
@@ -118,7 +119,7 @@ def _change(periods: Periods, after: Any, days: pd.DataFrame) -> tuple[str, list
     rest = second[0] - int(days["rejected"].sum()), second[1] - int((days["accepted"] + days["rejected"]).sum())
     if days.empty or not rest[1]:
         return text, []
-    names = listing([f"{day:{DAY_FORMAT}}" for day in days["period_start"]])
+    names = listing([*map(describe_day, days["period_start"])])
     difference, explanation = _difference(first, rest, effect)
     return text, [f"Without {names}: {difference}.{explanation}"]
 
