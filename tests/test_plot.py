@@ -32,6 +32,7 @@ from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._columns import show_axis
 from ledgerframes.plots._results import percent
+from ledgerframes.plots.anatomy_picture import _confirmers
 from ledgerframes.report.marks import find_marks, locate_marks
 
 START = pd.Timestamp("2026-11-08", tz="UTC")
@@ -1559,3 +1560,16 @@ def test_a_declared_column_is_drawn_in_its_unit(unit, largest, label):
         _, ax = plt.subplots()
         show_axis(ax.yaxis, chart, largest)
     assert ax.get_ylabel() == label
+
+
+def test_rounds_without_a_price_and_links_that_are_unknown_are_said():
+    rounds = result("state.rounds")(3)
+    ax = plot(rounds.assign(coin_price=pd.array([None] * 3, pd.ArrowDtype(pa.decimal128(38, 10)))), picture="state.rounds")
+    assert "No round of this history has a price." in texts_of(ax)
+    ax = plot(result("reconcile.rewards")(3).assign(status="unknown"), picture="reconcile.rewards")
+    assert "No link is known" in ax.get_title(loc="left") + "".join(texts_of(ax))
+
+
+def test_a_request_that_nobody_confirms_is_drawn():
+    assert _confirmers(None) == "nobody confirms"
+    assert _confirmers("2 of 3: alice::1220ab, bob::1220cd") == "2 of 3 (alice, bob)"

@@ -89,6 +89,8 @@ def test_token_is_never_shown() -> None:
         ({"token": 5}, "token= must be text or a function that returns it"),
         ({"spill_dir": 5}, "spill_dir= must be a path"),
         ({"store": "a\0b"}, "store= must be a path without null characters"),
+        ({"store": "s3:/bucket"}, "store= must be s3://bucket/prefix for an object store, with two slashes"),
+        ({"store": "s3://bucket?secret=1"}, "store= must have no other options than "),
         ({"color": "red"}, r"Unknown setting 'color'\. Choose from "),
         ({"spill_folder": "spill"}, r"Unknown setting 'spill_folder'\. Did you mean spill_dir\? Choose from "),
         ({"limits": 3}, "limits"),

@@ -9,10 +9,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from ledgerframes.analysis import FIGURES
 from ledgerframes.analysis.activity import _answers as activity
 from ledgerframes.analysis.cost import _answers as cost
 from ledgerframes.analysis.economy import _answers as economy
 from ledgerframes.analysis.empty_results import NO_COST, NO_PROVIDER, NO_QUORUM, NO_RECORD
+from ledgerframes.analysis.reconcile import _answers as reconcile
+from ledgerframes.analysis.state import payloads
 from ledgerframes.analysis.verdict import _answers as verdict
 
 MONDAY = pd.Timestamp("2026-11-02", tz="UTC")
@@ -186,3 +189,34 @@ def test_balances_next_to_the_sums_of_the_network() -> None:
     assert both.startswith("2 parties own ")
     assert both.endswith(" at the end. Of 3 sums of the network, 1 differs from the history.")
     assert economy.of_balance(rows_of({**row, "period_start": MONDAY})) == ""
+
+
+# -- reconciliations and votes ------------------------------------------------------------------------------------------------
+
+
+def test_nodes_that_have_no_hour_in_common() -> None:
+    row = {"aspect": "presence", "equal": 1, "different": 2, "only_a": 3, "only_b": 0, "comparable_from": pd.NaT}
+    assert reconcile.of_nodes(rows_of(row)) == (
+        "The two nodes have 1 common request, with 5 differences in 1 aspect. No hour has enough common ids to compare."
+    )
+    assert reconcile.of_nodes(rows_of({**row, "period_start": MONDAY})) == ""
+
+
+def test_a_copy_of_a_ledger_without_offsets() -> None:
+    assert reconcile.of_bounds(rows_of(columns="after through")) == "The store has no offset of this ledger."
+
+
+def test_votes_without_a_price() -> None:
+    answer = FIGURES["votes.price"].answer
+    assert answer is not None
+    assert answer(rows_of({"median": None})) == "No vote has a price."
+
+
+# -- values of contracts ------------------------------------------------------------------------------------------------------
+
+
+def test_a_contract_without_its_values_is_no_round_and_no_rules() -> None:
+    opens_at = "2026-11-08T00:00:00Z"
+    assert payloads.read_round({"round": {"number": "7"}}) == payloads.read_round({"opensAt": opens_at}) == []
+    assert payloads.read_round({"round": {"number": "7"}, "opensAt": opens_at})[0]["round_number"] == 7
+    assert payloads.read_rules({"configSchedule": {"initialValue": "none"}}) == []

@@ -31,9 +31,19 @@ from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.wire import ObjectRef
 from ledgerframes.datasets.registry import BULK, BULK_BY_KEY
-from ledgerframes.errors import CoverageError, HostUnreachableError, IntegrityError, NotFoundError, StoreError, UsageError
+from ledgerframes.errors import (
+    CoverageError,
+    DecodeError,
+    HostUnreachableError,
+    IntegrityError,
+    NotFoundError,
+    StoreError,
+    UsageError,
+)
+from ledgerframes.loaders.bulk_listing import _folders
 from ledgerframes.loaders.bulk_object import PARTIAL_SUFFIX
 from ledgerframes.sandbox import Faults, Sandbox
+from ledgerframes.values.windows import instant
 
 WORLD = {"events": 700, "days": 3}
 WHOLE = {"since": "2026-11-06", "until": "2026-11-09"}
@@ -596,3 +606,14 @@ def test_paths_that_are_no_paths_or_have_no_snapshot_time_are_refused(tmp_path: 
     (tmp_path / "contracts.zstd").write_bytes(b"")
     with pytest.raises(UsageError, match="is not named by the key of an ACS object"):
         lf.load_bulk(net, paths=tmp_path / "contracts.zstd", kind="acs")
+
+
+def test_a_listing_that_lacks_an_object_within_a_day_is_refused(tmp_path: Path) -> None:
+    """Only the numbers of the keys show that. A snapshot has the objects of one folder, too."""
+    history = connect(tmp_path).history
+    refs = history.bulk_updates(instant("2026-11-07"), instant("2026-11-08")).object_refs
+    assert len(refs) > 2
+    with pytest.raises(DecodeError, match=r"is incomplete, with objects 0, 2"):
+        _folders([refs[0], *refs[2:]], "updates")
+    snapshot = history.bulk_active_contracts(instant("2026-11-08"))
+    assert len(_folders(snapshot.object_refs, "acs")) == 1

@@ -414,3 +414,12 @@ def test_paid_traffic_agrees_with_the_history_but_for_what_was_planted(tmp_path:
     assert set(different["update_id"]) <= {mismatch.update_id for mismatch in planted}
     assert (compared["outcome"] == "equal").sum() > 10 * len(different)
     assert len(different) == len(planted)
+
+
+def test_a_refused_page_token_continues_after_the_last_page(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    box = Sandbox(1, WORLD["events"], WORLD["days"], faults=Faults(token_mismatch=0.3))
+    with caplog.at_level("INFO", "ledgerframes"):
+        loaded = lf.load_updates(connect(tmp_path, box, page_size=10, max_concurrency=1))
+    assert "page_token_rejected network=" in caplog.text
+    whole = lf.load_updates(connect(tmp_path / "whole"))
+    assert_equal(every_table(loaded), every_table(whole))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers
 from ledgerframes.report.key_figure import KeyFigure
 from ledgerframes.report.key_figures import _rewards, change_of_rewards, measure_key_figures
-from ledgerframes.report.own_figures import balance_left, own_cost
+from ledgerframes.report.own_figures import _end, balance_left, own_cost
 from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.summary.periods import Periods, Rewards
 from ledgerframes.testing import frames_of
@@ -169,3 +170,11 @@ def test_an_amount_that_is_a_lower_bound_is_rounded_down() -> None:
     prices = read_prices({"price": "50 USD/MB", "rate": "0.16 USD/coin"})
     assert prices.of_bytes(1_000_110, is_lower_bound=True) == "≥ 50.00 USD or 312.50 coin"
     assert prices.of_bytes(1_000_110) == "50.01 USD or 312.56 coin"
+
+
+def test_the_end_of_a_balance_can_be_without_a_band() -> None:
+    start = pd.Timestamp("2026-11-08", tz="UTC")
+    row = SimpleNamespace(factor=math.nan, runs_dry_first=pd.NaT, runs_dry_middle=pd.NaT, runs_dry_last=pd.NaT)
+    assert _end(row) == "at mean burn"
+    assert _end(SimpleNamespace(**{**vars(row), "runs_dry_middle": start})) == "ends on 2026-11-08 at mean burn"
+    assert _end(SimpleNamespace(**{**vars(row), "factor": 1.2})) == "in 9 of 10 cases"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.errors import CoverageError, ReportError, UsageError
 from ledgerframes.network import Network
 from ledgerframes.report import REPORTS, load_history, notebooks_dir, run_report
 from ledgerframes.report.loads import require_participant
@@ -118,3 +119,8 @@ def test_texts_become_typed_values() -> None:
 
 def test_every_report_has_its_notebook() -> None:
     assert all(report.path.parent == notebooks_dir() for report in REPORTS.values())
+
+
+def test_a_report_whose_notebook_is_missing_says_what_to_do() -> None:
+    with pytest.raises(ReportError, match=r"The notebook gone\.ipynb of report verdicts is missing\. Install"):
+        _ = replace(REPORTS["verdicts"], notebook="gone.ipynb").path

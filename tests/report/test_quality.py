@@ -96,3 +96,7 @@ def test_the_chip_opens_by_the_keyboard_and_shows_texts_as_texts() -> None:
     )
     whole = render(new_notebook(cells=[]), {**RUN, "quality": {**RUN["quality"], "is_whole": True}})
     assert '<details class="quality"><summary>' in whole
+
+
+def test_frames_without_a_window_have_one_era() -> None:
+    assert not any("era" in each for each in describe_quality(frames_of(network="memory"))["details"])

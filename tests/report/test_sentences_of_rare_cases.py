@@ -18,14 +18,14 @@ from ledgerframes.analysis.economy._answers import of_burn_mint, of_flows
 from ledgerframes.analysis.verdict._answers import of_head_of_line, of_waited_for
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
-from ledgerframes.report import describe_forecast, describe_runway, forecast_runway, load_history, usual_budgets
+from ledgerframes.report import describe_forecast, describe_runway, forecast_runway, load_before, load_history, usual_budgets
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers
 from ledgerframes.report.key_figures import measure_key_figures
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.activity import describe_activity
-from ledgerframes.report.summary.balance import days_left, describe_band
+from ledgerframes.report.summary.balance import days_left, describe_band, describe_length
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
@@ -342,6 +342,34 @@ def test_the_burn_of_an_hour_suggests_no_balance(net: Network) -> None:
     text = describe_forecast(net, hour, history)
     assert text.endswith(" Its balance is not known. No forecast. A window of less than a day suggests no balance.")
     assert forecast_runway(net, hour, history) is None
+
+
+def test_a_balance_that_lasts_long_has_no_dates() -> None:
+    start = pd.Timestamp(START)
+    end = {"balance": 5_000, "balance_at": start, "runs_dry_first": pd.NaT, "runs_dry_middle": pd.NaT, "runs_dry_last": pd.NaT}
+    mean = describe_length(pd.DataFrame([{**end, "factor": math.nan}]))
+    assert mean == "A balance of 5.00 kB would last more than a year at mean burn."
+    ends = {**end, "factor": 1.2, "runs_dry_first": start + timedelta(days=300)}
+    assert describe_length(pd.DataFrame([ends])) == (
+        "A balance of 5.00 kB would last 300 days to more than a year, in 4 of 5 cases."
+    )
+
+
+def test_activity_that_has_no_records_before_is_not_compared() -> None:
+    noon = START + 12 * HOUR
+    row = {"update_id": "u", "record_time": noon, "round_number": 1, "party": "a", "weight": 3}
+    frames = frames_of(window=DAY, network="memory", activity_records=[row])
+    periods = Periods(frames.between(noon, DAY.until), frames.between(START, noon))
+    (*_, change) = describe_activity(periods, Prices())
+    assert change["text"].startswith("Not compared, because no activity record of the ")
+
+
+def test_a_window_without_history_and_frames_without_a_window(net: Network) -> None:
+    first = frames_of(window=Window(datetime(1, 1, 1, tzinfo=UTC), datetime(1, 1, 2, tzinfo=UTC)), network="memory")
+    assert load_history(net, first) is None
+    assert load_before(net, first) is None
+    with pytest.raises(lf.UsageError, match="load_history needs frames of a window"):
+        load_history(net, frames_of(network="memory"))
 
 
 def test_a_forecast_starts_with_the_balance_that_is_left(net_of_weeks: Network) -> None:

@@ -67,7 +67,8 @@ def of_nodes(result: pd.DataFrame) -> str:
     start = first["comparable_from"]
     since = "No hour has enough common ids to compare" if pd.isna(start) else f"Compare them from {start:%Y-%m-%d %H:%M} UTC"
     common = pluralize(int(first["equal"]), "common request")
-    return f"The two nodes have {common}, with {pluralize(int(others), 'difference')} in {len(result):,} aspects. {since}."
+    differences = f"{pluralize(int(others), 'difference')} in {pluralize(len(result), 'aspect')}"
+    return f"The two nodes have {common}, with {differences}. {since}."
 
 
 def of_digests(result: pd.DataFrame) -> str:
