@@ -14,6 +14,7 @@ import tomllib
 from operator import attrgetter
 from pathlib import Path
 from pkgutil import resolve_name
+from types import ModuleType
 
 import pytest
 
@@ -54,6 +55,12 @@ def test_type_checkers_see_the_names_that_are_imported_at_first_use() -> None:
     assert set(ast.literal_eval(names)) == set(lf._IMPORTED_AT_FIRST_USE)
     for name, path in lf._IMPORTED_AT_FIRST_USE.items():
         assert resolve_name(path) is resolve_name(seen[name]) is getattr(lf, name)
+
+
+def test_there_are_at_most_150_names_to_learn() -> None:
+    """Errors are read where they are raised, so their classes are not among them."""
+    modules = [value for name in dir(lf) if isinstance(value := getattr(lf, name), ModuleType)]
+    assert len(dir(lf)) + sum(len(module.__all__) for module in modules if module is not errors) <= 150
 
 
 @pytest.mark.parametrize("name", ERRORS)
