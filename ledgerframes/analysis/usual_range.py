@@ -163,8 +163,7 @@ def describe_waste_range(result: UsualRange, tested: pd.DataFrame) -> str:
     basis = f"the {result.history_weeks} weeks before" if result.history_weeks else "the other days of this window"
     shares = ratio(tested["wasted_traffic_cost"], tested["total_traffic_cost"])
     sentences = [
-        f"{describe_day(start)}: wasted share {printing.share(share)}, above its usual range "
-        f"(up to {printing.share(upper)}, from {basis})."
+        f"{describe_day(start)}: wasted share {_share_above(share, upper, basis)}"
         for start, share, upper, is_above in zip(
             tested["period_start"], shares.tolist(), result.periods.upper.tolist(), result.periods.is_above, strict=True
         )
@@ -179,6 +178,11 @@ def describe_waste_range(result: UsualRange, tested: pd.DataFrame) -> str:
     if untested:
         sentences.append(f"{untested} of {len(tested)} days {'has' if untested == 1 else 'have'} no usual range.")
     return " ".join(sentences)
+
+
+def _share_above(share: float, upper: float, basis: str) -> str:
+    decimals = printing.distinct_decimals(share, upper)
+    return f"{printing.share(share, decimals)}, above its usual range (up to {printing.share(upper, decimals)}, from {basis})."
 
 
 def _found_rise(result: UsualRange, tested: pd.DataFrame) -> str:

@@ -330,6 +330,8 @@ def test_one_period_with_a_usual_range_is_singular() -> None:
     assert lf.show(result).statement == "The only period with a usual range is not above it."
     partial = lf.show(result.assign(upper=float("nan"), reason="not a whole period")).statement
     assert partial == "This window has no whole period, so there is no usual range."
+    close = lf.show(result.assign(share=0.2004, is_above=True)).statement
+    assert close.endswith("Sunday 2026-11-08 (20.04 % wasted, above the limit of 20.00 %).")
     above = lf.show(result.assign(share=0.3, is_above=True)).statement
     assert (
         above == "The only period with a usual range is above it: Sunday 2026-11-08 (30.0 % wasted, above the limit of 20.0 %)."

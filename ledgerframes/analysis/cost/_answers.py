@@ -173,7 +173,8 @@ def _above(result: pd.DataFrame) -> str:
 def _share_and_limit(row: Any, tested: int) -> str:
     """Return a share with its limit, which is higher than that of one period alone."""
     periods = f" that allows for {tested:,} tested periods" if tested > 1 else ""
-    return f"{printing.share(row.share)} wasted, above the limit of {printing.share(row.upper)}{periods}"
+    decimals = printing.distinct_decimals(row.share, row.upper)
+    return f"{printing.share(row.share, decimals)} wasted, above the limit of {printing.share(row.upper, decimals)}{periods}"
 
 
 def of_requests(result: pd.DataFrame) -> str:

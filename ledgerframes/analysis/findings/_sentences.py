@@ -114,8 +114,9 @@ def _statement(row: Any, before: str) -> str:
     if row.what in (NEGATIVE, EARLY):
         return f"{value} requests have {row.what}, {usual}."
     verbs = {WASTE: "of the cost was wasted", REJECTIONS: "of the decided requests were rejected"}
-    start = f"{printing.share(row.value)} {verbs.get(row.what, 'of the requests have no known cost')}"
-    end = f"usually {printing.share(row.usual_low)} to {printing.share(row.usual_high)}"
+    decimals = max(printing.distinct_decimals(row.value, limit) for limit in (row.usual_low, row.usual_high))
+    start = f"{printing.share(row.value, decimals)} {verbs.get(row.what, 'of the requests have no known cost')}"
+    end = f"usually {printing.share(row.usual_low, decimals)} to {printing.share(row.usual_high, decimals)}"
     return f"{subject}: {start}, {end}." if row.subject != "data" else f"{start}, {end}."
 
 
