@@ -25,6 +25,7 @@ napoleon_use_ivar = True
 nitpick_ignore_regex = [("py:.*", ".*")]  # types in docstrings are words
 myst_heading_anchors = 6  # the anchors that hosts of repositories give to headings
 nitpicky = True
+smartquotes = False  # which would make one dash of the two before an option
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css", "code.css"]

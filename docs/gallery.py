@@ -31,16 +31,22 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 ROOT = Path(__file__).parents[1]
-LINES = 2  # of an example that a page shows, the last ones
 INTRODUCTION = """\
 # Gallery
 
 {py:func}`lf.plot <ledgerframes.plot>` draws any of these results on new axes, or on those of `ax=`. `lf.show(result)` draws it
-with its sentence and its table. Below each picture are the last lines of its example. They need `import ledgerframes as lf`
-and a connection, such as `net = lf.connect("sandbox", events=400, days=1)`. Each analysis has a whole example on the page of
-its module.
+with its sentence and its table. Below each picture is its example, which needs two lines before it:
+
+```py
+import ledgerframes as lf
+net = lf.connect("sandbox")
+```
+
 """
-SMALL, LARGE = "events=400, days=1", "events=2000, days=8"  # the sandbox of examples, and one that fills a picture
+# The sandbox of examples, one whose history fills a picture, and one whose days do.
+SMALL, LARGE, FULL = "events=400, days=1", "events=2000, days=8", "events=52000, days=52"
+CONNECTIONS = ("import ledgerframes as lf", f'net = lf.connect("sandbox", {SMALL})')  # which all examples share
+OF_A_DAY = "day = lf.load_events("
 # Buttons that copy, and the colors of code, as on the other pages of the site.
 HEAD = """\
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -65,7 +71,8 @@ def plots() -> Iterator[tuple[str, str, str, list[str]]]:
         text = inspect.getdoc(draw) or ""
         sentence, _, content = text.partition("\n\nExamples\n")[0].partition("\n\n")
         if name in FIGURES and FIGURES[name].drawn:  # drawn like others, so its analysis has the example
-            text, content = inspect.getdoc(attrgetter(name)(lf)) or "", f"The column is `{FIGURES[name].drawn}`."
+            text, content = inspect.getdoc(attrgetter(name)(lf)) or "", ""
+            sentence = f"Draw the column `{FIGURES[name].drawn}`, with a bar for each row or a line for each group over time."
         yield name, sentence, content, [each.source.rstrip() for each in doctest.DocTestParser().get_examples(text)]
 
 
@@ -76,7 +83,7 @@ def gallery_page() -> str:
 
 def entry(name: str, sentence: str, content: str, lines: list[str]) -> str:
     """Return a picture with what it has and its call."""
-    call = "\n".join(lines[-LINES:])
+    call = "\n".join(line for line in lines if line not in CONNECTIONS)
     return f"## {name}\n\n{sentence}\n\n{content.replace('``', '`')}\n\n```py\n{call}\n```\n"
 
 
@@ -86,7 +93,9 @@ def draw(directory: Path) -> None:
     lf.connect = functools.cache(lf.connect)  # type: ignore[misc]  # one world for all examples
     for name, _, _, lines in plots():
         names: dict[str, object] = {}
-        exec(compile("\n".join(lines).replace(SMALL, LARGE), name, "exec"), names)  # noqa: S102 - examples of this package, which its tests run
+        text = "\n".join(lines)
+        world = FULL if OF_A_DAY in text else LARGE
+        exec(compile(text.replace(SMALL, world), name, "exec"), names)  # noqa: S102 - examples of this package, which its tests run
         file = io.StringIO()
         names["ax"].figure.savefig(file, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None})  # type: ignore[attr-defined]
         for theme, svg in themes_of(file.getvalue()).items():

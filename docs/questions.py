@@ -187,6 +187,7 @@ def notebooks_page() -> str:
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         title, *sections = headings(path.stem)
         introduction = markdown_cells(path.stem)[0].partition("\n")[2].replace(ALONE, "").strip()  # the page says it once
+        introduction = introduction.replace("This page", "The notebook")  # which is a page in a report
         answered = [each for topic in topics for each in topic.questions if each.notebook == path.stem]
         parts += [f"## {title}", introduction, f"Notebook: {notebook_link(path.stem)}. Sections: {' · '.join(sections)}"]
         if answered:

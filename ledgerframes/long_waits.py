@@ -20,11 +20,18 @@ logger = logging.getLogger("ledgerframes")
 _last_line = float("-inf")  # when it was shown
 
 
-def tell(seconds: float, reason: str, *, is_shown: bool = False) -> None:
-    """Report a wait to the log, and to the user unless a progress bar shows it."""
+def tell(seconds: float, reason: str, *, at_most: float = 0.0, is_shown: bool = False) -> None:
+    """Report a wait to the log, and to the user unless a progress bar shows it.
+
+    With `at_most`, other waits for the same reason may follow, which take this many seconds together.
+    """
     logger.warning("long_wait seconds=%d reason=%s", round(seconds), reason)
     if not is_shown:
-        _show(f"ledgerframes waits {seconds:,.0f} s: {reason}.")
+        _show(f"ledgerframes waits {seconds:,.0f} s{f', at most {_span(at_most)} in all' if at_most else ''}: {reason}.")
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:,.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
 
 
 def say(text: str) -> None:

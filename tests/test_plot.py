@@ -1124,7 +1124,10 @@ def test_a_result_knows_its_picture():
     ("wrong", "message"),
     [
         (None, r"such as that of lf\.cost\.spend\(frames\), got NoneType"),
-        (pd.DataFrame(), 'got a DataFrame of another origin. Name its picture, such as picture="cost.spend"'),
+        (
+            pd.DataFrame(),
+            'got a DataFrame of another origin. For a result from a file, name its picture, such as picture="cost.spend"',
+        ),
     ],
 )
 def test_what_has_no_figure_is_refused(wrong, message):
@@ -1573,3 +1576,17 @@ def test_rounds_without_a_price_and_links_that_are_unknown_are_said():
 def test_a_request_that_nobody_confirms_is_drawn():
     assert _confirmers(None) == "nobody confirms"
     assert _confirmers("2 of 3: alice::1220ab, bob::1220cd") == "2 of 3 (alice, bob)"
+
+
+@pytest.mark.parametrize(
+    ("template", "choice", "text"),
+    [
+        ("A:B", "C", "A:B.C"),
+        ("A:B", "", "A:B"),
+        ("", "C", "(no name).C"),
+        ("", "", "(no name)"),
+        ("", None, "(no name) (create)"),
+    ],
+)
+def test_a_kind_whose_names_are_empty_has_a_label(template, choice, text):
+    assert r.template_label("transaction", template, choice) == text

@@ -87,6 +87,12 @@ def are_days(rows: pd.DataFrame) -> bool:
     return bool((rows["period_end"] - rows["period_start"] == ONE_DAY).all())
 
 
+def is_measured(values: pd.Series) -> bool:
+    """Return whether values are durations, or numbers other than flags."""
+    is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    return pd.api.types.is_timedelta64_dtype(values) or is_number
+
+
 def is_true(values: pd.Series) -> Flags:
     """Return which values are true. A missing value is not."""
     return values.to_numpy(dtype=bool, na_value=False)

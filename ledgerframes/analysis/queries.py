@@ -27,7 +27,7 @@ from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.values.windows import iso
 
 MAX_IDS = MAX_ROWS = 10_000  # with more, the text is too long for a shell
-OF_STATE = ("open_rounds", "rights", "super_validators", "round_openings")  # tables that the figure derives
+OF_STATE = ("issuances", "open_rounds", "rights", "super_validators", "round_openings")  # tables that the figure derives
 TYPES = {
     pa.string(): "VARCHAR",
     pa.int64(): "BIGINT",

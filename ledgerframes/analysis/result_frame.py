@@ -7,6 +7,7 @@ import textwrap
 
 import pandas as pd
 
+from ledgerframes.analysis.groups import is_measured
 from ledgerframes.texts.control_characters import escape_control
 
 # In ``attrs`` of a result: the name of its figure, the number of its rows, the columns to read first, and the final share of a
@@ -14,7 +15,7 @@ from ledgerframes.texts.control_characters import escape_control
 NAME, ROWS, FIRST, FINAL = "figure", "rows", "first", "final"
 WINDOW = "window"  # in ``attrs`` of events that are drawn over time: the edges of their window, in microseconds since 1970
 COVERAGE = "coverage"
-MAX_TEXT = 24  # characters of a value, because an id would fill the line
+MAX_TEXTS = (24, 16, 10)  # characters of a value, because an id would fill the line, fewer where no number would fit
 DEFAULT_HEIGHT = 24  # of a terminal
 
 
@@ -37,25 +38,32 @@ class ResultFrame(pd.DataFrame):
         width = shutil.get_terminal_size((pd.get_option("display.width") or 80, DEFAULT_HEIGHT)).columns
         if _width(self, list(self.columns)) <= width:
             return _text(self, list(self.columns))
-        names = _fitting(self, first, width)
+        names, max_text = _fitting(self, first, width)
         others = [str(name) for name in self.columns if name not in names]
         note = f"[{len(self):,} rows x {len(self.columns)} columns. Not shown: {', '.join(others)}]"
-        return f"{_text(self, names)}\n\n{textwrap.fill(note, width)}"
+        return f"{_text(self, names, max_text)}\n\n{textwrap.fill(note, width)}"
 
 
-def _fitting(frame: pd.DataFrame, first: list[str], width: int) -> list[str]:
-    """Return the columns to read first, as many as fit, and the coverage."""
-    names = [name for name in first if name != COVERAGE]
-    while len(names) > 1 and _width(frame, [*names, COVERAGE]) > width:
-        names.pop()
-    return [*names, COVERAGE]
+def _fitting(frame: pd.DataFrame, first: list[str], width: int) -> tuple[list[str], int]:
+    """Return the columns to read first that fit, and the length of their texts.
+
+    The coverage is the last of them. Texts are shortened rather than that no number is among them.
+    """
+    for max_text in MAX_TEXTS:
+        names = [name for name in first if name != COVERAGE]
+        while len(names) > 1 and _width(frame, [*names, COVERAGE], max_text) > width:
+            names.pop()
+        main = [name for name in first if is_measured(frame[name]) and name != COVERAGE]
+        if not main or not set(main).isdisjoint(names):
+            break
+    return [*names, COVERAGE], max_text
 
 
-def _width(frame: pd.DataFrame, names: list[str]) -> int:
-    return len(_text(frame, names).partition("\n")[0])
+def _width(frame: pd.DataFrame, names: list[str], max_text: int = MAX_TEXTS[0]) -> int:
+    return len(_text(frame, names, max_text).partition("\n")[0])
 
 
-def _text(frame: pd.DataFrame, names: list[str]) -> str:
+def _text(frame: pd.DataFrame, names: list[str], max_text: int = MAX_TEXTS[0]) -> str:
     """Return the columns as text, with as many rows as pandas prints."""
     rows = {f"{limit}_rows": pd.get_option(f"display.{limit}_rows") for limit in ("max", "min")}
-    return escape_control(frame[names].to_string(**rows, max_colwidth=MAX_TEXT))
+    return escape_control(frame[names].to_string(**rows, max_colwidth=max_text))

@@ -19,6 +19,7 @@ from ledgerframes.analysis.measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJEC
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
+from ledgerframes.statistics.distinct_shares import distinct_decimals
 from ledgerframes.statistics.usual_ranges import (
     MAX_WEEKS,
     MIN_WEEKS,
@@ -181,7 +182,7 @@ def describe_waste_range(result: UsualRange, tested: pd.DataFrame) -> str:
 
 
 def _share_above(share: float, upper: float, basis: str) -> str:
-    decimals = printing.distinct_decimals(share, upper)
+    decimals = distinct_decimals(share, upper)
     return f"{printing.share(share, decimals)}, above its usual range (up to {printing.share(upper, decimals)}, from {basis})."
 
 

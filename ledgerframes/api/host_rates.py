@@ -25,6 +25,7 @@ MIN_INTERVAL, MAX_INTERVAL = 0.05, 10.0  # seconds between requests after a refu
 RECOVERY = 0.98  # of the interval after each success, so that a rate doubles within 35 requests
 SLICE = 0.5  # seconds after which a wait checks for Ctrl-C and shows what it waits for
 FORGET_AFTER = 600.0  # seconds without a request, after which earlier refusals no longer say anything about a host
+MIN_SLOW_INTERVAL = 1.0  # seconds between requests after refusals that are worth a line
 MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth showing in a progress bar
 SILENCE = 60.0  # seconds after a wait was shown, in which another one is not worth a line
 MAX_IDLE = 10.0  # seconds after its turn in which nobody sent a request, so that the time is not the host's
@@ -106,8 +107,8 @@ class Waits:
         now = clock.now()
         is_shown = wait.until - now > MIN_TOLD_WAIT and self._show(wait.text)
         if wait.until - min(wait.since, now) > long_waits.MIN_SECONDS and self._is_news(wait):
-            more = f", for up to {_span(wait.last_until - now)} in all" if wait.until < wait.last_until < math.inf else ""
-            long_waits.tell(wait.until - now, f"{wait.reason}{more}", is_shown=is_shown)
+            at_most = wait.last_until - now if wait.until < wait.last_until < math.inf else 0.0
+            long_waits.tell(wait.until - now, wait.reason, at_most=at_most, is_shown=is_shown)
 
     def _is_news(self, wait: Wait) -> bool:
         """Return whether a wait is news to the user, and remember that the user knows it."""
@@ -120,10 +121,6 @@ class Waits:
     def _show(self, text: str) -> bool:
         seen = [show(text) for show in list(self._sessions.values())]
         return any(seen)
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds:,.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
 
 
 @dataclass
@@ -207,8 +204,7 @@ class HostRate:
             if open_at > max(turn, now):
                 return Wait(open_at, state.reason, self._host)
             if turn > now:
-                rate = f"the request rate of {self._host}"
-                return Wait(turn, rate, rate, last_until=math.inf)
+                return self._turn(turn, state)
             _add_interval(state, now)
             state.next_at = now + max(self._base, state.interval)
             state.used_at = self._sent_at = now
@@ -216,6 +212,17 @@ class HostRate:
 
         while not waits.is_stopped and (wait := self._update(take)):
             waits.sleep(wait)
+
+    def _turn(self, turn: float, state: RateState) -> Wait:
+        """Return the wait for a turn.
+
+        It is told once if earlier refusals of the host make requests wait for long.
+        """
+        rate = f"the request rate of {self._host}"
+        if max(self._base, MIN_SLOW_INTERVAL) > state.interval:
+            return Wait(turn, rate, rate, last_until=math.inf)
+        reason = f"{self._host} refused requests before, so it gets one every {state.interval:.1f} s at first"
+        return Wait(turn, reason, rate, since=state.last_refusal, last_until=math.inf)
 
     def refuse(self, sent_at: float, delay: float | None, reason: str) -> None:
         """Slow down after a refusal, by the seconds that the host says, or more with each refusal.

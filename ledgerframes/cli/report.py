@@ -241,6 +241,7 @@ def _format_reports(reports: list[dict[str, Any]]) -> str:
 
 
 def _format_run(document: dict[str, Any]) -> str:
+    from ledgerframes.report.pdf import PDF
     from ledgerframes.statistics import printing
 
     latest = document["latest"] if document["is_latest"] else f"{document['latest']} (still shows a newer window)"
@@ -248,7 +249,8 @@ def _format_run(document: dict[str, Any]) -> str:
     status = "unchanged since the last run, and reused" if document["reused"] else "published"
     final = f"{printing.share(document['run']['coverage']['final'])} of the window"
     pairs = [("report", document["report"]), ("network", document["run"]["network"]), ("final", final), ("status", status)]
-    pairs += [("page", document["page_path"]), ("latest", latest)]
+    printed = Path(document["page_path"]).with_name(PDF)
+    pairs += [("page", document["page_path"]), *([("pdf", printed)] if printed.is_file() else []), ("latest", latest)]
     lines = output.format_pairs([*pairs, *rules]).split("\n")
     return "\n".join(output.color(line, "failed" if line.startswith("rule ") else "") for line in lines)
 

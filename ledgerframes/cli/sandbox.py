@@ -140,7 +140,7 @@ def _parse_faults(texts: list[str]) -> Faults | None:
         if name not in types:
             raise UsageError(f"Unknown fault {name!r}. Choose from {', '.join(types)}.")
         try:
-            values[name] = types[name](value or 1)
+            values[name] = types[name](value)
         except ValueError:
             noun, example = ("an integer", 1) if types[name] is int else ("a number", 0.1)
             raise UsageError(f"--fault {name} must be {noun}, got {value!r}. Write it as '{name}={example}'.") from None

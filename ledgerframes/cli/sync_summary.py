@@ -49,7 +49,7 @@ def _format_costs(rows: list[dict[str, Any]]) -> str:
     texts = [pluralize(requests, "request"), pluralize(count, "row"), output.format_bytes(size)]
     bases = ["the density of what is in the store"]
     if all(row["minutes"] is not None for row in rows):
-        texts.append(pluralize(sum(row["minutes"] for row in rows), "minute"))
+        texts.append(f"at most {pluralize(sum(row['minutes'] for row in rows), 'minute')}")
         bases.append(rows[0]["request_rate"])
     return f"\nAbout {', '.join(texts)}, by {' and '.join(bases)}."
 

@@ -115,9 +115,13 @@ def require_list(columns: Sequence[str] | None) -> None:
 
 def _evaluate(predicate: Predicate, rows: pd.DataFrame) -> pd.Series[bool]:
     """Return the matches of a predicate. A missing value is not a match."""
-    matches = predicate(rows) if callable(predicate) else None
+    advice = "predicate must be a function that returns a boolean Series of the rows"
+    if not callable(predicate):
+        raise UsageError(f"{advice}, got {predicate!r}.")
+    matches = predicate(rows)
     if not isinstance(matches, pd.Series) or not matches.index.equals(rows.index) or not _is_boolean(matches):
-        raise UsageError(f"predicate must be a function that returns a boolean Series of the rows, got {predicate!r}.")
+        kind = f"a Series of {matches.dtype}, or of other rows" if isinstance(matches, pd.Series) else type(matches).__name__
+        raise UsageError(f"{advice}, got one that returns {kind}.")
     return matches.fillna(False).astype(bool)
 
 

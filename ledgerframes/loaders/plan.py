@@ -58,7 +58,8 @@ def plan(loader: Callable[Concatenate[Network, P], Any], net: Network, *args: P.
     make = getattr(loader, "make", None)
     if make is None:
         choices = ", ".join(f"lf.{name}" for name in _loader_names())
-        raise UsageError(f"lf.plan needs a loader, got {loader!r}. Choose from {choices}.")
+        what = getattr(loader, "__name__", None) or f"a value of type {type(loader).__name__}"
+        raise UsageError(f"lf.plan needs a loader without a call, got {what}. Choose from {choices}.")
     check_arguments(loader, net, arguments)
     values, parameters = _values(loader, (net, *args), arguments), inspect.signature(make).parameters
     load: Load = make(**{name: value for name, value in values.items() if name in parameters})

@@ -115,7 +115,7 @@ def cost_estimate(chart: Chart) -> None:
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> estimates = day.traffic[["update_id"]].assign(request_bytes=5_000)
+    >>> estimates = day.traffic[["update_id"]].assign(request_bytes=day.traffic["total_traffic_cost"] * 9 // 10)
     >>> ax = lf.plot(lf.cost.estimate(day, estimates, by="request"))
     """
     ax, frame = chart.ax, chart.frame
@@ -148,8 +148,8 @@ def cost_budget(chart: Chart) -> None:
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
-    >>> budgets = {f"{kind['template_name']}/{kind['choice']}": 1_000_000}
+    >>> kinds = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").head(8)
+    >>> budgets = {f"{kind.template_name}/{kind.choice}": 20_000 for kind in kinds.itertuples()}
     >>> ax = lf.plot(lf.cost.budget(day, budgets, network=day.network, statistic="max"))
     """
     ax, frame = chart.ax, chart.frame

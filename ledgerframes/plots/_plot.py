@@ -116,7 +116,8 @@ def _figure_name(result: object) -> str:
         raise UsageError(f"{ADVICE}, got {type(result).__name__}.")
     name = result.attrs.get(NAME)
     if name is None:
-        raise UsageError(f'{ADVICE}, got a DataFrame of another origin. Name its picture, such as picture="cost.spend".')
+        step = 'For a result from a file, name its picture, such as picture="cost.spend".'
+        raise UsageError(f"{ADVICE}, got a DataFrame of another origin. {step}")
     if not is_choice(name, PICTURES):
         raise UsageError(f"lf.{name} has no picture. lf.show(result) shows its table.")
     return str(name)

@@ -118,7 +118,7 @@ def reconcile_contracts(chart: Chart) -> None:
     unequal = frame["only_replay"] + frame["only_snapshot"] + frame["different"]
     order = np.lexsort((-frame["equal"], -unequal))
     visible = frame.iloc[order[: r.MAX_ROWS]]
-    labels = [r.template_label("transaction", name, "").rstrip(".") for name in visible["template_name"]]
+    labels = [r.template_label("transaction", name, "") for name in visible["template_name"]]
     s.count_bars(chart, labels, {name: r.numbers(visible[each]) for name, each in columns.items()}, OUTCOMES, "Contracts")
     total = int(unequal.sum() + frame["equal"].sum())
     equal = f"{frame['equal'].sum():,} of {total:,} equal"

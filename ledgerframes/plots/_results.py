@@ -110,7 +110,10 @@ def template_label(kind: object, template_name: object, choice: object) -> str:
     """Return template and choice as one label, or the kind without a visible tree."""
     if not isinstance(template_name, str):
         return WITHOUT_TEMPLATE.get(str(kind), NOT_VISIBLE)
-    return label(template_name + ("." + choice if isinstance(choice, str) else " (create)"), 44)
+    template = template_name if template_name.strip() else NO_NAME
+    if not isinstance(choice, str):
+        return label(f"{template} (create)", 44)
+    return label(f"{template}.{choice}", 44) if choice.strip() else label(template, 44)
 
 
 LABELS: dict[str | None, Callable[..., str]] = {

@@ -14,14 +14,14 @@ import pandas as pd
 
 from ledgerframes.analysis import FIGURES, Figure
 from ledgerframes.analysis.arguments import require_columns
-from ledgerframes.analysis.groups import is_true
+from ledgerframes.analysis.groups import is_measured, is_true
 from ledgerframes.analysis.labels import with_names
 from ledgerframes.analysis.result_frame import COVERAGE, FINAL, NAME, ROWS
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES, RANKINGS
 from ledgerframes.plots.checks import check_result, has_gaps, require_no_index, with_times_in_utc
-from ledgerframes.report.cells import is_measured, units_of
+from ledgerframes.report.cells import units_of
 from ledgerframes.report.day_bars import DAY, MAX_DAYS, PERIOD, DayBars
 from ledgerframes.report.order import describe_order
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
@@ -122,7 +122,7 @@ def show(
     draw = PICTURES.get(figure.name) if picture and grouping and _is_drawable(result) else None
     return Answer(
         statement=escape_control(_statement(result, figure, *grouping)) if grouping else "",
-        table=replace(table, bars=bars, has_rest=True, group=_group(keys), days=by_day),
+        table=replace(table, bars=bars, has_rest=True, group=_group(keys), days=by_day, condition=figure.condition),
         draw=None if draw is None else lambda: _close(draw(result)),
         is_ranking=figure.name in RANKINGS and grouping is not None and not grouping[1],
     )
@@ -233,7 +233,8 @@ def _figure_of(result: pd.DataFrame) -> Figure:
     """Return the figure that a result belongs to."""
     name = result.attrs.get(NAME)
     if name not in FIGURES:
-        raise UsageError(f"{ADVICE}, got a DataFrame of another origin. lf.plot(result, picture=) draws rows of several results.")
+        step = "lf.plot(result, picture=) draws rows of several results."
+        raise UsageError(f"{ADVICE}, got a DataFrame without its figure, such as a merge. {step}")
     return FIGURES[name]
 
 

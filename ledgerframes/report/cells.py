@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis.figures import SHARE
+from ledgerframes.analysis.groups import is_measured
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
@@ -43,6 +44,15 @@ ID = re.compile(rf"\b[0-9a-f]{{{MIN_HEX},}}\b")
 Units = dict[tuple[str, str], str]  # of columns, by name and dtype
 # The name of a count is its unit. The name of an amount is not.
 UNITS_IN_HEAD = ("bytes", "weighted bytes", "UTC")
+# Of columns whose name a reader of a page could take for something else.
+TITLES = {
+    "activity_weight": "factor",
+    "slow_accepted": "accepted after 5 s",
+    "top_cause": "likely cause",
+    "top_1": "share of largest",
+    "top_3": "share of 3 largest",
+    "top_10": "share of 10 largest",
+}
 CURRENCY = "currency"  # in units of amounts, for the code that a bill or journal has in each row
 OF_MARKET = "currency of the market"
 PER_MB = " per MB"
@@ -51,9 +61,12 @@ PER_MB = " per MB"
 class Column:
     """One column of a table, with one format and one unit."""
 
-    def __init__(self, name: Any, values: pd.Series, units: Units, missing: str = printing.MISSING) -> None:
+    def __init__(
+        self, name: Any, values: pd.Series, units: Units, missing: str = printing.MISSING, max_text: int = MAX_PLAIN_TEXT
+    ) -> None:
         self.name = str(name)
         self.missing = missing
+        self.max_text = max_text  # characters of a value as plain text
         self.values = values
         self.is_duration = pd.api.types.is_timedelta64_dtype(values)
         self.is_flag = pd.api.types.is_bool_dtype(values)
@@ -70,7 +83,9 @@ class Column:
             self.decimals = 0  # a sum of weights, in a column that can be of coin
 
     def title(self) -> str:
-        """Return the name of the column in words."""
+        """Return the name of the column in words, or words that say more."""
+        if self.name in TITLES:
+            return TITLES[self.name]
         return re.sub(r"\b(mb|usd)\b", lambda unit: unit[0].upper(), self.name.replace("_", " "))
 
     def unit_text(self) -> str:
@@ -103,7 +118,7 @@ class Column:
         """Return the head and the values as plain text."""
         unit = self.unit_text()
         head = f"{self.title()} ({unit})" if unit else self.title()
-        return [escape_control(text) for text in (head, *(shorten(self._text(value), MAX_PLAIN_TEXT) for value in self.values))]
+        return [escape_control(text) for text in (head, *(shorten(self._text(value), self.max_text) for value in self.values))]
 
     def width(self) -> int:
         """Return the width of the column as text."""
@@ -119,7 +134,7 @@ class Column:
         lines = [[text] for text in self.padded()]
         for number, value in enumerate(self.values, 1):
             whole = escape_control(shorten(self._text(value), MAX_BREAKABLE_TEXT))
-            if self.is_text and " " in whole and len(whole) > MAX_PLAIN_TEXT:
+            if self.is_text and " " in whole and len(whole) > self.max_text:
                 lines[number] = wrap(whole, width, break_long_words=False, break_on_hyphens=False)  # of ids, which are copied
         return lines
 
@@ -196,12 +211,6 @@ def _bar(start: float, length: float) -> str:
 def _with_bar(bar: str, number: str) -> str:
     """Return a number to the right of its bar, and next to it even in a narrow column."""
     return f'<span class="with-bar">{bar}{number}</span>' if bar else number
-
-
-def is_measured(values: pd.Series) -> bool:
-    """Return whether values are durations, or numbers other than flags."""
-    is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-    return pd.api.types.is_timedelta64_dtype(values) or is_number
 
 
 def _duration_unit(values: pd.Series) -> str:

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pandas as pd
 
 from ledgerframes.analysis import cost
+from ledgerframes.analysis.cost.runway_sentences import GIVEN_USED_UP, describe_given_balance, describe_length
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import CoverageError
@@ -15,7 +16,7 @@ from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.loads import has_requests
-from ledgerframes.report.summary.balance import GIVEN_USED_UP, describe_given_balance, describe_length, known_payers
+from ledgerframes.report.summary.balance import known_payers
 from ledgerframes.statistics import printing
 
 LONGEST_DAYS, MAX_DAYS = 60, 366  # of a picture whose balance does not end, and of any

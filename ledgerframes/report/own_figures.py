@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis import cost
+from ledgerframes.analysis.cost.runway_sentences import cases_of, days_left, describe_band, time_to_buy
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -15,15 +16,7 @@ from ledgerframes.report.key_figure import BALANCE, OWN_COST, KeyFigure, new_fig
 from ledgerframes.report.loads import has_requests
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.run_content import DayRows
-from ledgerframes.report.summary.balance import (
-    bill_of,
-    cases_of,
-    days_left,
-    describe_band,
-    forecast_balance,
-    owner_of,
-    time_to_buy,
-)
+from ledgerframes.report.summary.balance import bill_of, forecast_balance, owner_of
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import signed_percent
 from ledgerframes.report.summary.traffic import is_same_coverage

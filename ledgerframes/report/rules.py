@@ -20,6 +20,7 @@ OPERATORS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     "<": operator.lt,
 }
 LONGEST = timedelta(days=7)  # with findings, whose history is six weeks: a longer window needs four stretches of 14 days
+UNKNOWN_REASONS = {"findings": ", because the store has too few whole weeks before the window"}
 RULE = re.compile(r"\s*([a-z_]+)\s*(>=|<=|>|<)\s*(-?\d+(?:\.\d+)?)\s*")
 
 
@@ -41,7 +42,7 @@ class Rule:
         """
         value = headline[self.figure]
         if value is None:
-            return f"{self}: {self.figure} is unknown"
+            return f"{self}: {self.figure} is unknown{UNKNOWN_REASONS.get(self.figure, '')}"
         is_broken = OPERATORS[self.comparison](Decimal(repr(value)), self.limit)
         text = f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
         return f"{self}: {self.figure} is {text}" if is_broken else None

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from ledgerframes.errors import UsageError
 from ledgerframes.export import write_csv
 from ledgerframes.report import day_bars
-from ledgerframes.report.cells import LEFT, Column, Units, escape_unbroken, units_of
+from ledgerframes.report.cells import LEFT, MAX_PLAIN_TEXT, Column, Units, escape_unbroken, units_of
 from ledgerframes.report.day_bars import DayBars
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
@@ -33,6 +33,7 @@ MAX_FILE_NAME = 64  # characters
 FILE_NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_FILE_NAME - 1}}}")
 UNKNOWN = "unknown"  # the group of a row, as in pictures
 MAX_WIDTH = 100  # characters of a table as text
+MAX_TEXTS = (MAX_PLAIN_TEXT, 24, 17)  # characters of a name in it, fewer where no number would fit
 GAP = "  "  # between its columns
 MAX_ROWS = 100  # rows of a table whose rest a click shows
 # Columns at the end of every result. With one value in all rows they are a note below the table.
@@ -124,6 +125,7 @@ class TableOutput:
     bars: str = ""  # name of the column with bars
     has_rest: bool = False  # whether a click shows more rows
     group: str = ""  # name of the column that alone names the group of a row
+    condition: str = ""  # what the coverage is the share of
     days: DayBars | None = None  # bars of the days, in a column after that with bars
 
     def __repr__(self) -> str:
@@ -131,8 +133,7 @@ class TableOutput:
         if self.frame.empty:
             return escape_control(f"{self.caption}. No rows.")
         constants = self._constants()
-        columns = self._columns(self.frame.head(self.max_rows), constants)
-        visible = columns[: _fitting([column.width() for column in columns])]
+        columns, visible = self._fitting_columns(constants)
         hidden = [pluralize(len(columns) - len(visible), "more column")] if len(visible) < len(columns) else []
         return "\n".join([*_lines(visible), escape_control(". ".join([self._note(constants), *hidden]))])
 
@@ -155,10 +156,26 @@ class TableOutput:
         table = f'<table class="result">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
         return f"{table}{self._rest()}{self._note_element(constants)}"
 
-    def _columns(self, rows: pd.DataFrame, constants: dict[str, str]) -> list[Column]:
+    def _fitting_columns(self, constants: dict[str, str]) -> tuple[list[Column], list[Column]]:
+        """Return all columns as text, and the first ones, which fit.
+
+        Names are shortened rather than that the column with bars is not among them, or no number.
+        """
+        rows = self.frame.head(self.max_rows)
+        for max_text in MAX_TEXTS:
+            columns = self._columns(rows, constants, max_text)
+            visible = columns[: _fitting([column.width() for column in columns])]
+            main = [column for column in columns if (column.name == self.bars if self.bars else column.is_number)]
+            if not main or any(column in visible for column in main):
+                break
+        return columns, visible
+
+    def _columns(self, rows: pd.DataFrame, constants: dict[str, str], max_text: int = MAX_PLAIN_TEXT) -> list[Column]:
         missing: dict[object, str] = {self.group: UNKNOWN}
         return [
-            Column(name, rows[name], self.units, missing.get(name, printing.MISSING)) for name in rows if name not in constants
+            Column(name, rows[name], self.units, missing.get(name, printing.MISSING), max_text)
+            for name in rows
+            if name not in constants
         ]
 
     def _row_class(self, number: int) -> str:
@@ -188,14 +205,20 @@ class TableOutput:
         return {name: Column(name, self.frame[name].head(1), self.units).text() for name in names}
 
     def _note(self, constants: dict[str, str]) -> str:
-        return ". ".join([self._count(self.max_rows), *_tail(constants)])
+        return ". ".join([self._count(self.max_rows), *self._tail(constants)])
 
     def _note_element(self, constants: dict[str, str]) -> str:
         """Return the note, with one count of the first rows and one of all on the page."""
         first, last = self._count(self.max_rows), self._count(self._row_limit())
         both = f'<span class="rows few">{first}</span><span class="rows more">{last}</span>'
         count = f'<span class="rows">{first}</span>' if first == last else both
-        return f'<p class="note">{". ".join([count, *map(escape, _tail(constants))])}</p>'
+        return f'<p class="note">{". ".join([count, *map(escape, self._tail(constants))])}</p>'
+
+    def _tail(self, constants: dict[str, str]) -> list[str]:
+        """Return the columns that have one value in all rows, each with its value, for the note."""
+        ends = {"coverage": f" {self.condition}" if self.condition else ""}
+        known = {name: value for name, value in constants.items() if value != printing.MISSING}
+        return [f"{TAIL_NAMES[name]}: {value}{ends.get(name, '')}" for name, value in known.items()]
 
     def _count(self, limit: int) -> str:
         visible, count = min(limit, len(self.frame)), self.row_count
@@ -203,11 +226,6 @@ class TableOutput:
 
 
 # -- helpers ------------------------------------------------------------------------------------------------------------
-
-
-def _tail(constants: dict[str, str]) -> list[str]:
-    """Return the columns that have one value in all rows, each with its value, for the note."""
-    return [f"{TAIL_NAMES[name]}: {value}" for name, value in constants.items() if value != printing.MISSING]
 
 
 def _lines(columns: list[Column]) -> list[str]:

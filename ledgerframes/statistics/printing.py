@@ -17,7 +17,6 @@ from ledgerframes.statistics.rounding import half_up, shares_to_100
 __all__ = [
     "about",
     "at_least",
-    "distinct_decimals",
     "duration",
     "duration_number",
     "interval",
@@ -36,7 +35,6 @@ __all__ = [
 MISSING = "–"
 FULL_COUNT = 100
 DIGITS = 3
-MAX_DECIMALS = 6  # of a percentage next to one that is almost the same
 MICROSECONDS = 1_000_000
 AMOUNT_DECIMALS = 4  # of small amounts
 LEAST_AMOUNT = Decimal(1).scaleb(-AMOUNT_DECIMALS)
@@ -110,27 +108,6 @@ def share_number(value: Fraction | float | None, decimals: int = 1) -> str:
     if 100 - step < hundredfold < 100:
         return f"> {_fixed(100 - step, decimals)}"
     return _fixed(hundredfold, decimals)
-
-
-def distinct_decimals(*values: Fraction | float) -> int:
-    """Return the fewest decimal places at which percentages of shares that differ also read differently.
-
-    Otherwise, a share could seem to be its own limit. Shares that differ by less than a millionth of a percent read the same.
-
-    Parameters
-    ----------
-    *values : Fraction or float
-        Shares of 1. NaN does not count.
-
-    Examples
-    --------
-    >>> distinct_decimals(0.2004, 0.2), share(0.2004, 2), distinct_decimals(0.3, 0.2), distinct_decimals(0.2, 0.2)
-    (2, '20.04 %', 1, 1)
-    """
-    known = {value for value in values if not math.isnan(value)}
-    return next(
-        (each for each in range(1, MAX_DECIMALS) if len({share(value, each) for value in known}) == len(known)), MAX_DECIMALS
-    )
 
 
 def interval(low: Fraction | float, high: Fraction | float, decimals: int = 1) -> str:

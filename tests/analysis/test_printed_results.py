@@ -40,7 +40,7 @@ def head_of(result) -> list[str]:
             lambda sample: lf.cost.spend(sample, every="1d"),
             ["period_start", "total_traffic_cost", "share", "requests", "rejected", "median"],
         ),
-        (lambda sample: lf.cost.concentration(sample), ["member", "requests", "members"]),
+        (lambda sample: lf.cost.concentration(sample), ["gini", "hhi", "top_1"]),
     ],
 )
 def test_a_line_of_100_characters_has_the_names_of_a_row_the_main_figures_and_the_coverage(sample, call, head):

@@ -54,8 +54,8 @@ def test_a_single_call_on_a_host_that_refuses_everything(status: int, clock: Vir
         net.history.events()
     assert clock.time - 1000 > 300
     (line,) = told
-    assert line.startswith("ledgerframes waits ") and f": one.invalid returned {status} for POST /v0/events" in line
-    assert line.endswith(", for up to 7 minutes in all.")
+    assert line.startswith("ledgerframes waits ")
+    assert f" s, at most 7 minutes in all: one.invalid returned {status} for POST /v0/events" in line
 
 
 def test_short_pauses_that_follow_each_other_are_one_long_wait(clock: VirtualClock, told: list[str]) -> None:
@@ -80,7 +80,10 @@ def test_a_pause_of_the_host_is_told_beside_the_rate(clock: VirtualClock, told: 
     net = history(answers(*[httpx.Response(200, json={"events": []})] * 2, refusal), requests_per_second=0.05)
     for _ in range(3):
         net.history.events()
-    assert [line.partition(":")[0] for line in told] == ["ledgerframes waits 20 s", "ledgerframes waits 1,000 s"]
+    assert [line.partition(":")[0] for line in told] == [
+        "ledgerframes waits 20 s",
+        "ledgerframes waits 1,000 s, at most 30 minutes in all",
+    ]
 
 
 def test_a_slow_rate_of_one_s_own_is_told_once(clock: VirtualClock, told: list[str]) -> None:
@@ -89,6 +92,15 @@ def test_a_slow_rate_of_one_s_own_is_told_once(clock: VirtualClock, told: list[s
         net.history.events()
     assert clock.time - 1000 == 19 * 20
     assert told == ["ledgerframes waits 20 s: the request rate of one.invalid."]
+
+
+def test_a_host_that_was_slowed_down_by_refusals_is_told_once(clock: VirtualClock, told: list[str]) -> None:
+    refusals = [httpx.Response(429, headers={"Retry-After": "1"}) for _ in range(8)]
+    net = history(answers(*(each for refusal in refusals for each in (refusal, httpx.Response(200, json={"events": []})))))
+    for _ in range(30):
+        net.history.events()
+    slow = [line for line in told if "refused requests before, so it gets one every " in line]
+    assert len(slow) == 1 and slow[0].endswith(" s at first.")
 
 
 def test_threads_that_wait_for_the_same_tell_it_once(clock: VirtualClock, told: list[str]) -> None:

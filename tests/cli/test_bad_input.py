@@ -73,6 +73,11 @@ USAGE = {
     ),
     "fault value": (["sandbox", "--port", "8080", "--fault", "old_service=much"], "must be a number", "old_service=0.1"),
     "fault seed": (["sandbox", "--port", "8080", "--fault", "seed=x"], "seed must be an integer, got 'x'", "'seed=1'"),
+    "fault without a value": (
+        ["sandbox", "--port", "8080", "--fault", "retry_after"],
+        "must be a number, got ''",
+        "retry_after=0.1",
+    ),
     "fault size": (["sandbox", "--port", "8080", "--fault", "old_service=7"], "not a probability", "0 to 1"),
     "vocabulary": (
         ["sandbox", "--port", "8080", "--vocabulary", "latin"],

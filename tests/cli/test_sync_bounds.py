@@ -83,7 +83,13 @@ def test_a_window_before_the_history_exits_3_offline_too(run: Run, tmp_path: Pat
     ("minutes", "text"),
     [
         (None, "About 3 requests, 1,500 rows, 2.0 MB, by the density of what is in the store."),
-        (1, "About 3 requests, 1,500 rows, 2.0 MB, 2 minutes, by the density of what is in the store and 5 requests a second."),
+        (
+            1,
+            (
+                "About 3 requests, 1,500 rows, 2.0 MB, at most 2 minutes, "
+                "by the density of what is in the store and 5 requests a second."
+            ),
+        ),
     ],
 )
 def test_a_plan_adds_up_what_its_parts_need(minutes: int | None, text: str) -> None:

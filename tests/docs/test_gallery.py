@@ -47,7 +47,7 @@ def test_the_site_shows_a_picture_of_each_plot(theme: str) -> None:
 def test_a_picture_is_drawn_for_both_themes(tmp_path: Path, gallery: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     plot = next(plot for plot in gallery.plots() if plot[0] == "cost.spend")
     monkeypatch.setattr(gallery, "plots", lambda: iter([plot]))
-    monkeypatch.setattr(gallery, "LARGE", gallery.SMALL)
+    monkeypatch.setattr(gallery, "FULL", gallery.SMALL)
     monkeypatch.setattr(lf, "connect", lf.connect)  # which drawing replaces
     gallery.draw(tmp_path)
     light, dark = ((tmp_path / f"cost.spend-{theme}.svg").read_text(encoding="utf-8") for theme in ("light", "dark"))
@@ -94,8 +94,7 @@ def test_code_of_a_notebook_has_a_button(tmp_path: Path, gallery: ModuleType) ->
 
 def test_the_gallery_says_what_its_calls_need() -> None:
     introduction = page("gallery.md").partition("\n## ")[0]
-    assert "`import ledgerframes as lf`" in introduction
-    assert "`net = lf.connect(" in introduction
+    assert '```py\nimport ledgerframes as lf\nnet = lf.connect("sandbox")\n```' in introduction
 
 
 def test_a_citation_is_a_link_on_the_pages_of_the_reference() -> None:

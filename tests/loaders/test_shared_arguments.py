@@ -267,7 +267,9 @@ def test_a_plan_of_a_load_without_end_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [lf.cost.spend, lf.connect, len, "load_events", None])
 def test_only_loaders_have_a_plan(tmp_path: Path, wrong: Any) -> None:
-    with pytest.raises(UsageError, match=r"lf\.plan needs a loader, got .+\. Choose from lf\.load_active_contracts, ") as caught:
+    with pytest.raises(
+        UsageError, match=r"lf\.plan needs a loader without a call, got .+\. Choose from lf\.load_active_contracts, "
+    ) as caught:
         lf.plan(wrong, connect(tmp_path))
     assert all(f"lf.{name}" in str(caught.value) for name in LOADERS)
 

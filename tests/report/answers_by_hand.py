@@ -179,5 +179,5 @@ def sentence_on_medians(decided: list[Row], name_of: Callable[[Row], object], en
     if not medians:
         return "No group has enough accepted requests for a median."
     (lowest, (_, high)), (highest, (low, _)) = min(medians), max(medians)
-    verdict = "Chance can explain the difference" if high >= low else "The intervals of these two do not overlap"
-    return f"The medians of {len(medians):,} groups range from {seconds(lowest)} s to {seconds(highest)} s. {verdict}."
+    verdict = " Chance can explain the difference." if high >= low else ""
+    return f"The medians of {len(medians):,} groups range from {seconds(lowest)} s to {seconds(highest)} s.{verdict}"

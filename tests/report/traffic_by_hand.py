@@ -160,7 +160,7 @@ def statements_on_traffic(sides: Sides) -> Iterator[Statement]:
     kind, costs = max(costs_by_kind(stored).items(), key=lambda each: sum(each[1]))
     payer, paid = max(costs_by_payer(stored).items(), key=lambda each: sum(each[1]))
     highest = f"{kind_name(kind)}: {percent(sum(costs), total)} of the known cost."
-    yield "Highest cost", f"{highest} Participant {shortened(str(payer))} paid {percent(sum(paid), total)} of it.", []
+    yield "Highest cost", f"{highest} Participant {shortened(str(payer))} paid {percent(sum(paid), total)} of the known cost.", []
 
 
 def basis(sides: Sides) -> str:

@@ -105,6 +105,6 @@ def sentence_on_the_bill(sides: Sides) -> str:
     lines = len(costs_by_payer(sides.after))
     coin = cents(Fraction(currency, 100) / Fraction(sides.prices["rate"].split()[0]))
     rounding = f"{Decimal(change.numerator) / Decimal(change.denominator):+.4f} USD".replace("-", "−")
-    bound = "" if sides.after.costs.keys() >= set(sides.after.ids) else "at least "
-    text = f"{lines:,} lines add up to {bound}{in_cents(currency)} USD, or {in_cents(coin)} coin."
+    known = "" if sides.after.costs.keys() >= set(sides.after.ids) else ", for the costs that are known"
+    text = f"{lines:,} lines add up to {in_cents(currency)} USD, or {in_cents(coin)} coin{known}."
     return f"{text} Rounding changed the total by {rounding}."

@@ -64,6 +64,7 @@ CONCENTRATION = declare.Figure(
     rows="One row per round or period; sorted by time.",
     has_periods=True,
     has_rounds=True,
+    main_columns=("gini", "hhi", "top_1", "top_3", "top_10", "parties"),
     columns=(*HEAD, *_top_columns(TOP)),
     condition="that are known",
     unit="values of this row",

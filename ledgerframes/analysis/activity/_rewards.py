@@ -50,7 +50,7 @@ REWARDS = declare.Figure(
     "activity.rewards",
     caption="Rewards and activity weights of rounds",
     answer=answers.of_rewards,
-    main_columns=("opens_at", "weight", "amount", "rate_per_mb", "is_partial"),
+    main_columns=("weight", "amount", "opens_at", "rate_per_mb", "is_partial"),
     rows="One row per round with records or within the frames' window; sorted by round and party.",
     by={
         "party": declare.Grouping(

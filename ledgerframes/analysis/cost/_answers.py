@@ -10,6 +10,7 @@ import pandas as pd
 from ledgerframes.analysis.empty_results import NO_COST, ONLY_ZERO
 from ledgerframes.analysis.groups import are_days, is_true, iter_rows
 from ledgerframes.statistics import printing
+from ledgerframes.statistics.distinct_shares import distinct_decimals
 from ledgerframes.statistics.usual_ranges import PARTIAL
 from ledgerframes.texts.representation import describe_day, pluralize
 from ledgerframes.values import decimals
@@ -173,7 +174,7 @@ def _above(result: pd.DataFrame) -> str:
 def _share_and_limit(row: Any, tested: int) -> str:
     """Return a share with its limit, which is higher than that of one period alone."""
     periods = f" that allows for {tested:,} tested periods" if tested > 1 else ""
-    decimals = printing.distinct_decimals(row.share, row.upper)
+    decimals = distinct_decimals(row.share, row.upper)
     return f"{printing.share(row.share, decimals)} wasted, above the limit of {printing.share(row.upper, decimals)}{periods}"
 
 
@@ -290,8 +291,8 @@ def of_statement(result: pd.DataFrame) -> str:
     count = amounts["period_start"].nunique() if "period_start" in amounts else 1
     periods = f" in {pluralize(count, 'period')}" if count > 1 else ""
     lines = f"{pluralize(len(amounts), 'line')}{periods} {'adds' if len(amounts) == 1 else 'add'} up"
-    bound = "at least " if (result["coverage"] < 1).any() else ""
-    return f"{lines} to {bound}{total:,.2f} {code}{in_coin}. {change}"
+    known = ", for the costs that are known" if (result["coverage"] < 1).any() else ""
+    return f"{lines} to {total:,.2f} {code}{in_coin}{known}. {change}"
 
 
 def of_journal(result: pd.DataFrame) -> str:

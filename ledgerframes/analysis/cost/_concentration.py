@@ -39,6 +39,7 @@ CONCENTRATION = declare.Figure(
     distinct=(),
     rows="One row per period, or one for the window; sorted by time.",
     by={member: declare.Grouping(rows=keys.rows) for member, keys in KEYS.items()},
+    main_columns=("gini", "hhi", "top_1", "top_3", "top_10", "members", "requests"),
     columns=(
         declare.choice("member", KEYS),
         declare.count("requests", "Confirmation requests, also those of no single member.", measure=Count()),

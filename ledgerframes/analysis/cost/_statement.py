@@ -65,7 +65,7 @@ STATEMENT = declare.Figure(
     caption="Bill of traffic",
     answer=answers.of_statement,
     answers_over_time=True,
-    main_columns=("bytes", "currency", "coin", "currency_exact", "requests"),
+    main_columns=("bytes", "currency", "coin", "requests"),
     rows="One row per period and line, including periods without requests; sorted by time and name.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "label": grouping.PARTY_LABEL_GROUP},
     columns=(
@@ -79,9 +79,7 @@ STATEMENT = declare.Figure(
             measure=Total(COST),
         ),
         declare.cost(
-            "bytes_paid",
-            "Cost that your own participants paid, divided like the bytes. Missing without ledger=.",
-            measure=Total("paid"),
+            "bytes_paid", "Part of what you paid for committed requests. Missing without ledger=.", measure=Total("paid")
         ),
         declare.amount("currency_exact", "Exact price of the bytes. Missing where `bytes` is.", "currency"),
         declare.amount(
@@ -182,7 +180,7 @@ def statement(
           Missing without a label.
         - ``requests`` (int64, requests): Requests with a part in this line. A shared request can be in several lines.
         - ``bytes`` (Int64, bytes): Known cost of the line, which is a lower bound if the coverage is below 1.
-        - ``bytes_paid`` (Int64, bytes): Cost that your own participants paid, divided like the bytes. Missing without ledger=.
+        - ``bytes_paid`` (Int64, bytes): Part of what you paid for committed requests. Missing without ledger=.
         - ``currency_exact`` (decimal128(38, 10)[pyarrow], currency): Exact price of the bytes. Missing where `bytes` is.
         - ``currency`` (decimal128(38, 10)[pyarrow], currency): Rounded amount. The lines of a period add up to their total,
           which is rounded half to even.

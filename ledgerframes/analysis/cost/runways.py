@@ -11,6 +11,7 @@ import pandas as pd
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.cost._runway_history import history_of, hours_query, span_of
+from ledgerframes.analysis.cost.runway_sentences import describe_end
 from ledgerframes.analysis.cost.traffic_balance import BaseRate, TrafficBalance, balance_of
 from ledgerframes.analysis.groups import ORIGIN, as_integers, period_length
 from ledgerframes.engine import Query
@@ -48,6 +49,8 @@ END = declare.Figure(
     "cost.runway_end",
     caption="End of the traffic balance",
     rows="One row.",
+    answer=describe_end,
+    main_columns=("runs_dry_first", "runs_dry_middle", "runs_dry_last", "balance", "balance_at", "factor", "participant"),
     columns=(
         declare.text("participant", "Participant that pays."),
         declare.time("balance_at", "Time of the balance."),

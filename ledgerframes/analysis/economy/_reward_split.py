@@ -67,6 +67,7 @@ SPLIT = declare.Figure(
     "economy.reward_split",
     caption="Rewards by beneficiary",
     rows="One row per coupon and beneficiary; sorted by round, provider and beneficiary.",
+    main_columns=("round_number", "outcome", "expected", "actual", "difference", "provider", "beneficiary"),
     columns=(
         declare.integer("round_number", "Round of the coupon. Missing if it is unknown."),
         declare.text("provider", "App provider that earned the coupon. Missing if it is unknown."),

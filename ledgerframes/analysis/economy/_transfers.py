@@ -17,6 +17,7 @@ TRANSFERS = declare.Figure(
     "economy.transfers",
     caption="Transfers and settlements of tokens",
     rows="One row per exercise of a transfer or an allocation; sorted by time.",
+    main_columns=("record_time", "sender", "receiver", "amount", "instrument_id", "choice", "update_id"),
     columns=(
         declare.time("record_time", "Record time of the update."),
         declare.text("update_id", "Update of the exercise."),

@@ -27,6 +27,7 @@ from ledgerframes.analysis.findings._measures import MEASURES
 from ledgerframes.analysis.findings.effects import describe_effect
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
+from ledgerframes.statistics.distinct_shares import distinct_decimals
 from ledgerframes.statistics.usual_ranges import DAYS, MIN_WEEKS
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.representation import capitalize, describe_day, pluralize
@@ -114,7 +115,7 @@ def _statement(row: Any, before: str) -> str:
     if row.what in (NEGATIVE, EARLY):
         return f"{value} requests have {row.what}, {usual}."
     verbs = {WASTE: "of the cost was wasted", REJECTIONS: "of the decided requests were rejected"}
-    decimals = max(printing.distinct_decimals(row.value, limit) for limit in (row.usual_low, row.usual_high))
+    decimals = max(distinct_decimals(row.value, limit) for limit in (row.usual_low, row.usual_high))
     start = f"{printing.share(row.value, decimals)} {verbs.get(row.what, 'of the requests have no known cost')}"
     end = f"usually {printing.share(row.usual_low, decimals)} to {printing.share(row.usual_high, decimals)}"
     return f"{subject}: {start}, {end}." if row.subject != "data" else f"{start}, {end}."

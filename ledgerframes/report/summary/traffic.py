@@ -98,7 +98,7 @@ def _highest(costs: Costs) -> str:
     (participant,) = iter_rows(costs.participants.head(1))
     payer = participant.submitting_participant_uid
     payer = f"Participant {shorten(payer)}" if isinstance(payer, str) else "An unknown participant"
-    return f"{_highest_kind(costs.kinds)} {payer} paid {printing.share(participant.share)} of it."
+    return f"{_highest_kind(costs.kinds)} {payer} paid {printing.share(participant.share)} of the known cost."
 
 
 def _highest_kind(kinds: pd.DataFrame) -> str:

@@ -138,7 +138,7 @@ function addCopy(cell) {
   const text = cell.getAttribute("title");
   const button = make("button", { type: "button", class: "copy", "aria-label": `Copy ${text}` }, "Copy");
   button.addEventListener("click", () => copy(button, text));
-  cell.append(" ", button);
+  cell.append(button);
 }
 
 // -- values of pictures -----------------------------------------------------------------------------------------------------
