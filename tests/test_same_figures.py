@@ -33,6 +33,12 @@ def test_the_main_figures_are_compared(same: ModuleType, frames: Frames) -> None
     assert {"cost.spend", "verdict.latency", "activity.weights", "economy.burn_mint"} <= computed
 
 
+def test_the_tables_of_the_sandbox_are_compared(same: ModuleType) -> None:
+    tables = same.sandbox_tables()
+    assert len(tables["table verdicts of the sandbox"]["update_id"]) > 300
+    assert not any("error" in columns for columns in tables.values())
+
+
 def test_a_value_that_differs_in_its_last_digit_is_named(same: ModuleType, frames: Frames) -> None:
     spend = lf.cost.spend(frames)
     before = {"cost.spend": same.columns_of(lf.cost.spend, frames, {})}

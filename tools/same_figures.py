@@ -1,7 +1,8 @@
 """Compare each column of each figure with that of an earlier commit, on the same frames.
 
 `python tools/same_figures.py 9aa434d4` lets that commit load and save the whole history of its sandbox. Then both compute the
-figures in each grouping, also by period, and all values are compared to the last digit. It takes a few minutes.
+figures in each grouping, also by period, and all values are compared to the last digit. So are the tables of the sandbox of each.
+It takes a few minutes.
 """
 
 from __future__ import annotations
@@ -45,7 +46,17 @@ def print_results(directory: str) -> None:
     import ledgerframes as lf
 
     frames = lf.open_frames(directory)
-    print(json.dumps({call: columns_of(function, frames, options) for call, function, options in calls(frames)}))
+    figures = {call: columns_of(function, frames, options) for call, function, options in calls(frames)}
+    print(json.dumps({**figures, **sandbox_tables()}))
+
+
+def sandbox_tables() -> Results:
+    """Return the tables of a small sandbox, which follow from its responses."""
+    import ledgerframes as lf
+
+    net = lf.connect("sandbox", events=400, days=1)
+    frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    return {f"table {name} of the sandbox": columns_of(frames.read, name, {}) for name in frames.tables}
 
 
 def calls(frames: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
@@ -66,10 +77,10 @@ def calls(frames: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
                 yield call, function, {**others, **options}
 
 
-def columns_of(function: Any, frames: Any, options: dict[str, Any]) -> dict[str, Texts]:
+def columns_of(function: Any, argument: Any, options: dict[str, Any]) -> dict[str, Texts]:
     """Return the columns of a result, or the kind of the error."""
     try:
-        result = function(frames, **options)
+        result = function(argument, **options)
     except Exception as error:
         return {"error": [type(error).__name__]}
     if not isinstance(result, pd.DataFrame):
