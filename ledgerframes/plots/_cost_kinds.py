@@ -115,7 +115,7 @@ def cost_estimate(chart: Chart) -> None:
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> estimates = day.traffic[["update_id"]].assign(request_bytes=day.traffic["total_traffic_cost"] * 9 // 10)
+    >>> estimates = day.traffic[["update_id"]].assign(request_bytes=day.traffic["total_traffic_cost"].clip(0) * 9 // 10)
     >>> ax = lf.plot(lf.cost.estimate(day, estimates, by="request"))
     """
     ax, frame = chart.ax, chart.frame
