@@ -74,15 +74,15 @@ def tables_page() -> str:
         columns = [
             (
                 f"`{column.name}`",
-                f"`{column.pandas_dtype}`",
-                column.unit,
-                "yes" if column.nullable else "",
                 _meaning(column),
+                column.unit,
+                f"`{column.pandas_dtype}`",
+                "yes" if column.nullable else "",
                 linked(column.reference),
             )
             for column in table.columns
         ]
-        parts += [head, grid(("column", "dtype", "unit", "may be missing", "description", "reference"), columns)]
+        parts += [head, grid(("column", "description", "unit", "dtype", "may be missing", "reference"), columns)]
     return "\n\n".join(parts) + "\n"
 
 

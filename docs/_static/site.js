@@ -52,6 +52,15 @@ function addCopy(block, status) {
   block.after(button);
 }
 
+// The name of an option or a file does not break at its hyphens.
+const SHORT = 24;
+
+function keepShortCode() {
+  for (const code of document.querySelectorAll("article code.literal")) {
+    if (code.textContent.length <= SHORT) code.classList.add("short");
+  }
+}
+
 function addCopies() {
   const status = document.createElement("div"); // tells a screen reader what the button shows
   status.className = "copy-status";
@@ -63,3 +72,4 @@ function addCopies() {
 // A result fetches its page for a summary, which a page from a file may not do. A notebook with its outputs has no search.
 if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 addCopies();
+keepShortCode();

@@ -52,6 +52,8 @@ TITLES = {
     "top_1": "share of largest",
     "top_3": "share of 3 largest",
     "top_10": "share of 10 largest",
+    "hhi": "HHI",
+    "sv": "super validator",
 }
 CURRENCY = "currency"  # in units of amounts, for the code that a bill or journal has in each row
 OF_MARKET = "currency of the market"

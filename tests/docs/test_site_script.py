@@ -85,3 +85,13 @@ def test_a_browser_without_a_clipboard_copies_a_selection(tmp_path: Path, answer
     copied, block = clicked(tmp_path, PLAIN, NO_CLIPBOARD.replace("ANSWER", answer))
     assert copied == r'''"cost = spend['$']\nprint(cost)  # ..."'''
     assert f">{said}</button>" in block and "<textarea" not in block
+
+
+@needs_browser
+def test_short_names_do_not_break_at_their_hyphens(tmp_path: Path) -> None:
+    page, script = tmp_path / "page.html", (STATIC / "site.js").read_text(encoding="utf-8")
+    codes = "".join(f'<code class="literal">{text}</code>' for text in ("--dry-run", "a-name-of-more-than-24-characters"))
+    page.write_text(f"<!doctype html><article>{codes}</article><script>{script}</script>", encoding="utf-8")
+    document, _ = opened(tmp_path, page.as_uri())
+    assert '<code class="literal short">--dry-run</code>' in document
+    assert 'class="literal">a-name-of-more-than-24-characters' in document

@@ -65,7 +65,7 @@ def sentence_on_views(stored: Stored) -> str:
         if row["view_ids"]:
             known = row["update_id"] in stored.costs and row["traffic_cost"] >= 0
             costs[*kinds[row["update_id"]], min(row["view_ids"])] += row["traffic_cost"] if known else 0
-    return f"{len(costs):,} views. {largest_of(max(costs.values()), costs.total(), ' of envelopes with views')}"
+    return f"{len(costs):,} views by kind. {largest_of(max(costs.values()), costs.total(), ' of envelopes with views')}"
 
 
 def largest_of(cost: int, total: int, whole: str = "") -> str:

@@ -28,7 +28,7 @@ def of_spend(result: pd.DataFrame) -> str:
     if "period_start" in result:
         return "" if {*OVERLAPPING, "view_id"}.intersection(result) else _highest_period(result)
     if "view_id" in result:
-        return _largest_of(result, "view_id", "view", " of envelopes with views")
+        return _largest_of(result, "view_id", "view", whole=" of envelopes with views", of=" by kind")
     if "template_name" in result:
         return _kinds(result)
     if "submitting_participant_uid" in result:
@@ -99,13 +99,13 @@ def _kinds(result: pd.DataFrame) -> str:
     )
 
 
-def _largest_of(result: pd.DataFrame, key: str, noun: str, whole: str = "") -> str:
+def _largest_of(result: pd.DataFrame, key: str, noun: str, whole: str = "", of: str = "") -> str:
     known = result.dropna(subset=["total_traffic_cost", key])
     if known.empty:
         return NO_COST
     share = printing.share(known["share"].max())
     count = int(result[key].notna().sum())
-    number = pluralize(count, noun)
+    number = f"{pluralize(count, noun)}{of}"
     if known["share"].isna().all():
         return f"{number}. All known costs{whole} are 0 bytes."
     if count == 1:
