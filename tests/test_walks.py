@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 
@@ -21,9 +20,6 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_no_walk_returns_to_a_file(tool: ModuleType, tmp_path: Path) -> None:
     for name, call in tool.walks(str(tmp_path / "store")).items():
-        value, stays = tool.new_text(name.partition(" ")[0].partition("=")[2]), list[str]()
-        with tool.following(value, stays):
-            call(value)
-        files = [file for file, _ in groupby(stays)]
+        files = tool.stays_of(name, call)
         assert 2 <= len(files) <= 3, files
         assert len(set(files)) == len(files), files

@@ -68,10 +68,15 @@ def reachable(imports: Imports) -> Imports:
     return found
 
 
+def circle_of(name: str, reached: Imports) -> set[str]:
+    """Return a name, and those that it imports and that import it."""
+    return {name, *(each for each in reached[name] if name in reached[each])}
+
+
 def circles_of(imports: Imports) -> list[set[str]]:
     """Return the groups of names that import each other in a circle."""
     reached = reachable(imports)
-    groups = {frozenset({name, *(each for each in reached[name] if name in reached[each])}) for name in imports}
+    groups = {frozenset(circle_of(name, reached)) for name in imports}
     return sorted((set(group) for group in groups if len(group) > 1), key=sorted)
 
 
@@ -82,7 +87,7 @@ def floors_of(imports: Imports) -> dict[str, int]:
 
     def floor_of(name: str) -> int:
         if name not in floors:
-            circle = {name} | {each for each in reached[name] if name in reached[each]}
+            circle = circle_of(name, reached)
             below = {each for member in circle for each in imports[member]} - circle
             floor = max((floor_of(each) + 1 for each in below), default=0)
             floors.update(dict.fromkeys(circle, floor))

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
-from import_picture import PACKAGE, ROOT, export
+from import_picture import ROOT, export
 
 Stays = list[str]  # the file of each, in order
 
@@ -29,13 +29,17 @@ Stays = list[str]  # the file of each, in order
 
 
 @contextmanager
-def following(value: str, stays: Stays) -> Iterator[None]:
+def following(value: str, files: list[str]) -> Iterator[None]:
     """Note the file of each call of the package that gets this very text as an argument."""
+    import ledgerframes as lf
+
+    package = f"{Path(lf.__file__).parent}{os.sep}"  # a clone can have its name, too
 
     def note(frame: FrameType, event: str, _: Any) -> None:
-        _, found, file = frame.f_code.co_filename.rpartition(f"{os.sep}{PACKAGE}{os.sep}")
-        if event == "call" and found and any(frame.f_locals.get(name) is value for name in arguments_of(frame)):
-            stays.append(file)
+        file = frame.f_code.co_filename
+        is_inside = event == "call" and file.startswith(package)
+        if is_inside and any(frame.f_locals.get(name) is value for name in arguments_of(frame)):
+            files.append(file.removeprefix(package))
 
     sys.setprofile(note)
     try:
@@ -74,15 +78,17 @@ def walks(store: str) -> dict[str, Callable[[str], object]]:
     }
 
 
+def stays_of(name: str, call: Callable[[str], object]) -> Stays:
+    """Return the stays of one walk, whose name has the value."""
+    value, files = new_text(name.partition(" ")[0].partition("=")[2]), list[str]()
+    with following(value, files):
+        call(value)
+    return [file for file, _ in groupby(files)]
+
+
 def print_stays(store: str) -> None:
     """Print the stays of each walk as JSON."""
-    found: dict[str, Stays] = {}
-    for name, call in walks(store).items():
-        value, stays = new_text(name.partition(" ")[0].partition("=")[2]), list[str]()
-        with following(value, stays):
-            call(value)
-        found[name] = [file for file, _ in groupby(stays)]
-    print(json.dumps(found))
+    print(json.dumps({name: stays_of(name, call) for name, call in walks(store).items()}))
 
 
 # -- the walks ------------------------------------------------------------------------------------------------------------
