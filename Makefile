@@ -52,7 +52,7 @@ test-lowest:  ## Run the default tests with the lowest versions that pyproject.t
 	uv pip install --quiet --python .venv-lowest --resolution lowest-direct --editable '.[all]' --group dev
 	.venv-lowest/bin/python -m pytest -n 3 --dist worksteal
 
-coverage: .venv/ready  ## Measure which lines and branches the default tests reach (15 minutes), in build/coverage.json
+coverage: .venv/ready  ## Measure which lines and branches the default tests reach (8 minutes), in build/coverage.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target "$(COVERAGE)" coverage==7.17.5 pytest-cov==7.1.0
 	PYTHONPATH="$(COVERAGE)" $(BIN)/python -m pytest -n 3 --dist worksteal -p pytest_cov --cov=ledgerframes --cov-branch \
 		--cov-report=term:skip-covered --cov-report=json:build/coverage.json

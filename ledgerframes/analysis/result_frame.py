@@ -49,12 +49,12 @@ def _fitting(frame: pd.DataFrame, first: list[str], width: int) -> tuple[list[st
 
     The coverage is the last of them. Texts are shortened rather than that no number is among them.
     """
+    main = {name for name in first if is_measured(frame[name]) and name != COVERAGE}
     for max_text in MAX_TEXTS:
         names = [name for name in first if name != COVERAGE]
         while len(names) > 1 and _width(frame, [*names, COVERAGE], max_text) > width:
             names.pop()
-        main = [name for name in first if is_measured(frame[name]) and name != COVERAGE]
-        if not main or not set(main).isdisjoint(names):
+        if not main or not main.isdisjoint(names):
             break
     return [*names, COVERAGE], max_text
 

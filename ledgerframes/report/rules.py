@@ -20,7 +20,7 @@ OPERATORS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     "<": operator.lt,
 }
 LONGEST = timedelta(days=7)  # with findings, whose history is six weeks: a longer window needs four stretches of 14 days
-UNKNOWN_REASONS = {"findings": ", because the store has too few whole weeks before the window"}
+UNKNOWN_REASONS = {"findings": ", because the window was not compared with enough whole weeks before it"}
 RULE = re.compile(r"\s*([a-z_]+)\s*(>=|<=|>|<)\s*(-?\d+(?:\.\d+)?)\s*")
 
 

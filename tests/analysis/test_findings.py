@@ -483,7 +483,7 @@ def test_a_rule_of_a_report_counts_them() -> None:
     assert rule.explain({"findings": counts[0]}) == f"findings > 0: findings is {counts[0]}"
     assert rule.explain({"findings": counts[1]}) is None
     unknown = measure_headline(frames, lf.findings(frames, history=frames))  # without the weeks before
-    reason = "findings > 0: findings is unknown, because the store has too few whole weeks before the window"
+    reason = "findings > 0: findings is unknown, because the window was not compared with enough whole weeks before it"
     assert rule.explain(unknown) == rule.explain(measure_headline(frames)) == reason
 
 
