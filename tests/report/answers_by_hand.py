@@ -99,10 +99,14 @@ def envelopes_of(stored: Stored, name: str) -> list[int]:
     return [row["traffic_cost"] for row in rows if row["traffic_cost"] >= 0]
 
 
-def sentence_on_its_envelopes(stored: Stored) -> str:
-    """The one with the most views of those with the highest cost."""
-    largest = sorted(stored.costs, key=stored.costs.__getitem__, reverse=True)[:TOP]
-    costs = envelopes_of(stored, max(largest, key=lambda name: stored.verdicts[name]["view_count"]))
+def sentences_on_envelopes(stored: Stored) -> list[str]:
+    """The most expensive request, and the one with the most views of the others in the table."""
+    first, *others = sorted(stored.costs, key=stored.costs.__getitem__, reverse=True)[:TOP]
+    widest = max(others, key=lambda name: stored.verdicts[name]["view_count"])
+    return [sentence_on_envelopes(envelopes_of(stored, name)) for name in (first, widest)]
+
+
+def sentence_on_envelopes(costs: list[int]) -> str:
     share = percent(max(costs), sum(costs))
     return f"{len(costs):,} envelopes cost {size_of(sum(costs))}. The largest cost {size_of(max(costs))}, {share} of it."
 

@@ -17,7 +17,6 @@ from .answers_by_hand import (
     number_of_participants,
     sentence_on_groups,
     sentence_on_history,
-    sentence_on_its_envelopes,
     sentence_on_parties,
     sentence_on_payers,
     sentence_on_periods,
@@ -25,6 +24,7 @@ from .answers_by_hand import (
     sentence_on_the_forecast,
     sentence_on_the_most_expensive,
     sentence_on_views,
+    sentences_on_envelopes,
     sentences_on_medians,
 )
 from .groups_by_hand import rates_by_day, rates_by_hour, rates_by_participant
@@ -66,7 +66,7 @@ def sentences_on_cost(stored: Stored) -> list[str]:
         sentence_on_parties(stored, total),
         sentence_on_kinds(stored, total),
         sentence_on_the_most_expensive(stored, total),
-        sentence_on_its_envelopes(stored),
+        *sentences_on_envelopes(stored),
         sentence_on_views(stored),
         sentence_on_overhead(stored),
         sentence_on_waste(stored, total),
