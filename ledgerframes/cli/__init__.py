@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from ledgerframes.cli.signals import end_on_signals
+from ledgerframes.gc_pause import collect_rarely
 
 __all__ = ["main"]
 
@@ -19,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     A signal ends the command of this process, whereas a program that passes arguments handles signals itself.
     """
     if arguments is None:
+        collect_rarely()
         return end_on_signals(lambda: _run(sys.argv[1:]))
     return _run(list(arguments))
 

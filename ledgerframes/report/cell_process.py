@@ -6,7 +6,6 @@ The cells run in IPython as in JupyterLab, without the server and the messages b
 
 from __future__ import annotations
 
-import gc
 import io
 import json
 import os
@@ -22,7 +21,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 from traitlets.config import Config
 
-YOUNG_OBJECTS = 200_000  # modules and plots are many objects that live as long as the process
+from ledgerframes.gc_pause import collect_rarely
 
 Output = dict[str, Any]
 
@@ -126,7 +125,7 @@ def run_cells() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sources = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    gc.set_threshold(YOUNG_OBJECTS)
+    collect_rarely()
     from ledgerframes.report.pictures import register_pictures  # late: it imports matplotlib
 
     config = Config()

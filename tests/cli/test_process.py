@@ -21,6 +21,17 @@ from ledgerframes.cli.exit_codes import EXIT_CODES
 Run = Callable[..., Any]
 
 COMMAND = [sys.executable, "-m", "ledgerframes"]
+# A command in its own process, and one that a program runs in its process.
+COLLECTIONS = """
+import gc, sys
+from ledgerframes.cli import main
+before = gc.get_threshold()
+main(["--version"])
+inside = gc.get_threshold()
+sys.argv = ["ledgerframes", "--version"]
+main()
+print(inside == before, gc.get_threshold()[0] > before[0])
+"""
 HEAVY = ("pandas", "pyarrow", "numpy", "httpx", "flask", "matplotlib", "nbclient", "rich")
 
 # The package without its __init__, to see the imports of the command line alone.
@@ -50,6 +61,11 @@ def test_help_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORTS, str(package)], capture_output=True, text=True, check=True)
     assert "typer" in done.stderr
     assert not [name for name in HEAVY if f"'{name}'" in done.stderr]
+
+
+def test_only_the_process_of_a_command_collects_garbage_rarely() -> None:
+    done = subprocess.run([sys.executable, "-c", COLLECTIONS], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "True True"
 
 
 @pytest.mark.parametrize("unbuffered", every_nth(["", "1"], 2))

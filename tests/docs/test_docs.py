@@ -17,6 +17,7 @@ from cases import only
 from citations import anchors_of
 from matplotlib import pyplot
 
+import ledgerframes as lf
 from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.sentences import LinkedText
 
@@ -52,6 +53,12 @@ def test_what_is_made_from_code_is_not_in_the_repository(generate: ModuleType) -
     if (DOCS.parent / ".git").exists():
         listed = subprocess.run(["git", "ls-files", "docs"], cwd=DOCS.parent, check=True, capture_output=True, text=True).stdout
         assert {f"docs/{page}" for page in pages}.isdisjoint(listed.splitlines())
+
+
+@pytest.mark.parametrize("name", [name for name in dir(lf) if name.startswith("load_")])
+def test_every_loader_is_on_a_page(name: str) -> None:
+    pages = [path for path in DOCS.glob("*.md") if name in path.read_text(encoding="utf-8")]
+    assert pages, "docs/events.md, ledger.md and wallet.md have the loaders"
 
 
 def test_every_setting_has_a_meaning(generate: ModuleType) -> None:

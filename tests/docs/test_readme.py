@@ -16,11 +16,10 @@ from matplotlib import pyplot
 
 import ledgerframes as lf
 from ledgerframes.cli import main
-from ledgerframes.report import REPORTS
+from ledgerframes.report import REPORTS, Report
 
 ROOT = Path(__file__).parents[2]
 READMES = ["README.md", "data/README.md"]
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 mpl.use("Agg")
 
 
@@ -79,9 +78,14 @@ def test_the_list_of_notebooks_is_complete() -> None:
     assert listed == sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").glob("*.ipynb"))
 
 
-def test_the_number_of_reports_is_right() -> None:
-    (number,) = re.findall(r"to all (\w+) reports", " ".join((ROOT / "README.md").read_text().split()))
-    assert NUMBERS.index(number) == len(REPORTS)
+@pytest.mark.parametrize("report", REPORTS.values(), ids=lambda report: report.name)
+def test_each_report_is_made_and_listed(report: Report) -> None:
+    makefile, page = ((ROOT / name).read_text() for name in ("Makefile", "docs/reports.md"))
+    made = re.findall(r"report-([\w-]+)|report run ([\w-]+)", makefile.partition("\ntest:")[0])
+    assert report.name in {name for names in made for name in names}, "make reports must run it"
+    assert f"\n| `{report.name}` |" in page, "the table of docs/reports.md needs its row"
+    on_costs = page.partition("in the reports on costs (")[2].partition(")")[0]
+    assert (f"`{report.name}`" in on_costs) == report.needs_cost, "docs/reports.md lists the reports that need costs"
 
 
 def test_make_targets_exist() -> None:

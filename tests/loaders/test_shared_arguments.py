@@ -69,32 +69,11 @@ def plan_of(load: partial[lf.Frames], net: lf.Network) -> pd.DataFrame:
 
 WAYS = list(loads([]))
 LOADERS = sorted(name for name in dir(lf) if name.startswith("load_"))
+# A service that returns only the latest state gets no executor. Transfers of tokens are made of updates.
 STATE = {
     name: getattr(lf, name)
-    for name in (
-        "load_active_contracts",
-        "load_contracts",
-        "load_completions",
-        "load_parties",
-        "load_packages",
-        "load_synchronizers",
-        "load_price_votes",
-        "load_name_rules",
-        "load_featured_apps",
-        "load_holdings_summary",
-        "load_mining_rounds",
-        "load_name_entries",
-        "load_network_rules",
-        "load_reward_accounting",
-        "load_scans",
-        "load_synchronizer_status",
-        "load_traffic_status",
-        "load_validator_faucets",
-        "load_validator_licenses",
-        "load_token_allocations",
-        "load_token_holdings",
-        "load_transfer_offers",
-    )
+    for name in LOADERS
+    if name != "load_token_transfers" and "executor" not in inspect.signature(getattr(lf, name)).parameters
 }
 
 

@@ -14,6 +14,7 @@ from campaign import Effort, tell
 from loads import LOADS, Frames, network
 from spoiling import FAULTS, REPEATED, SCHEDULES, Spoiler
 
+import ledgerframes as lf
 from ledgerframes.errors import LedgerframesError
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Faults
@@ -135,6 +136,11 @@ def test_undisturbed_frames_or_a_named_error_and_afterwards_an_exact_load(
         if problem:
             wrong.append((*cell, told, problem))
     assert not wrong, "\n" + "\n".join(map(str, wrong))
+
+
+def test_every_loader_is_disturbed() -> None:
+    names = {name.partition(" ")[0] for name in LOADS}
+    assert names == {name for name in dir(lf) if name.startswith("load_")}, "LOADS in loads.py has every loader"
 
 
 def test_the_quick_cut_has_every_loader_schedule_and_nearly_every_fault() -> None:

@@ -27,7 +27,7 @@ WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
         (
             "traffic",
             WINDOW,
-            "Unknown report 'traffic'. Choose from traffic-cost, verdicts, activity, operations, weekly, or pass",
+            f"Unknown report 'traffic'. Choose from {', '.join(REPORTS)}, or pass",
         ),
         (
             "traffic-cost",
