@@ -115,8 +115,8 @@ def _columns() -> int:
 def _shorten(text: str, max_length: int) -> str:
     """Return a text without its middle, so that a bar has room next to it.
 
-    >>> _shorten("Fetching events (sandbox-v3-seed1-events52000-days52)", 34)
-    'Fetching events (sandbo…00-days52)'
+    >>> _shorten("Fetching events (the-network-of-a-long-name-for-tests)", 34)
+    'Fetching events (the-ne…for-tests)'
     >>> _shorten("Fetching events (mainnet)", 34)
     'Fetching events (mainnet)'
     """

@@ -22,9 +22,10 @@ from ledgerframes.loaders import progress
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.report import timer
 from ledgerframes.report.timer import Timer
+from ledgerframes.sandbox.sandbox import WORLD_VERSION
 
 Run = Callable[..., Any]
-NETWORK = "sandbox-v3-seed1-events52000-days52"
+NETWORK = f"sandbox-v{WORLD_VERSION}-seed1-events52000-days52"
 SMALL_WORLD = {"LEDGERFRAMES_EVENTS": "400", "LEDGERFRAMES_DAYS": "1"}
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

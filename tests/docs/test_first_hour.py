@@ -12,13 +12,14 @@ import pytest
 from servers import served
 
 from ledgerframes.cli import main
+from ledgerframes.cli.exit_codes import RULE
 from ledgerframes.sandbox import Sandbox
 
 PAGE = (Path(__file__).parents[2] / "docs" / "first-hour.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(console|text|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?=\S)", re.MULTILINE)  # a line that is indented continues a command
 REPORT = re.compile(r"^ledgerframes report run verdicts (--during \S+).*")
-# Reports run in tests/report, JupyterLab has tests in tests/cli, and the sandbox is served by a fixture.
+# Reports have their own test, JupyterLab has tests in tests/cli, and the sandbox is served by a fixture.
 NOT_RUN = ("ledgerframes report run", "ledgerframes report diff", "ledgerframes sandbox", "ledgerframes lab")
 
 
@@ -48,24 +49,42 @@ def port() -> Iterator[int]:
         yield port
 
 
-@pytest.mark.loopback
-def test_commands_print_what_the_page_shows(
-    port: int, own_settings: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (profile,) = (text for language, text in blocks() if language == "toml")
-    (own_settings / "ledgerframes.toml").write_text(profile.replace("…", str(port)), encoding="utf-8")
+@pytest.fixture
+def profile(port: int, own_settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The profile of the page, which its commands use."""
+    (text,) = (text for language, text in blocks() if language == "toml")
+    (own_settings / "ledgerframes.toml").write_text(text.replace("…", str(port)), encoding="utf-8")
     monkeypatch.setenv("LEDGERFRAMES_PROFILE", "local")
+
+
+@pytest.mark.loopback
+@pytest.mark.usefixtures("profile")
+def test_commands_print_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
     loads = [(REPORT.sub(r"ledgerframes sync events \1", line), "") for line, _ in commands() if REPORT.match(line)]
     run = [(line, output) for line, output in commands() if not line.startswith(NOT_RUN)]
     queries = [each for each in run if each[0].startswith("ledgerframes sql")]
     run = [*(each for each in run if each not in queries), *loads, *queries]  # the page queries after its reports
     assert len(run) >= 5
+    others = []
     for line, output in run:
         capsys.readouterr()
         assert main(shlex.split(line)[1:]) == 0, line
         shown = capsys.readouterr().out
-        if output:
-            assert is_like(shown, output), f"{line}\n{shown}"
+        if output and not is_like(shown, output):
+            others.append(f"{line}\n{shown}")
+    assert not others, "\n".join(others)
+
+
+@pytest.mark.loopback
+@pytest.mark.usefixtures("profile")
+def test_reports_print_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    (reason,) = re.findall(r"exits with code 6 and says why: `([^`]+)`", PAGE)
+    first, second, difference = (each for each in commands() if each[0].startswith(NOT_RUN[:2]))
+    assert main(shlex.split(first[0])[1:]) == 0
+    assert is_like(capsys.readouterr().out, first[1])
+    assert main(shlex.split(second[0])[1:]) == RULE
+    assert reason in capsys.readouterr().out
+    assert main(shlex.split(difference[0])[1:]) == 0
 
 
 def is_like(shown: str, output: str) -> bool:

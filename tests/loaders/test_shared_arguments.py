@@ -26,6 +26,7 @@ from ledgerframes.errors import AuthenticationError, CoverageError, ServiceUnava
 from ledgerframes.loaders.ledger import LedgerLoader
 from ledgerframes.loaders.ledger_filter import LedgerFilter
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox.sandbox import WORLD_VERSION
 from ledgerframes.values.extents import IdSet
 
 WORLD = {"events": 400, "days": 1}
@@ -314,7 +315,7 @@ def assert_counted(bars: list[Bar]) -> None:
     (bar,) = bars
     assert bar.visible
     assert bar.title.startswith("Fetching ")
-    assert bar.title.endswith(" (sandbox-v3-seed1-events400-days1)")
+    assert bar.title.endswith(f" (sandbox-v{WORLD_VERSION}-seed1-events400-days1)")
     assert bar.count == pytest.approx(bar.total)
 
 

@@ -14,6 +14,7 @@ from ledgerframes.network import Network
 from ledgerframes.report import REPORTS, Report, run_report
 from ledgerframes.report.history import DAY_DTYPES, days_of_runs
 from ledgerframes.report.loads import history_window
+from ledgerframes.sandbox.sandbox import WORLD_VERSION
 from ledgerframes.values.windows import Window, iso
 
 from .conftest import SINCE, UNTIL, NoParameters, Small, connect, without_kernel
@@ -74,7 +75,7 @@ def publish(out: Path, name: str, days: list[dict[str, object]], created_at: dat
     (directory / "index.html").write_text("", encoding="utf-8")
     window = {"since": iso(WINDOW.since), "until": iso(WINDOW.until)}
     facts = {"created_at": iso(created_at), "window": window, "coverage": {"final": 1.0}, "days": days}
-    run = {"network": "sandbox-v3-seed1-events600-days2", **facts, "headline": {"requests": 1}}
+    run = {"network": f"sandbox-v{WORLD_VERSION}-seed1-events600-days2", **facts, "headline": {"requests": 1}}
     (directory / "run.json").write_text(json.dumps(run), encoding="utf-8")
 
 

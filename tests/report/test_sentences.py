@@ -85,9 +85,10 @@ def sentence_on_kinds(stored: Stored, total: int) -> str:
             spent[root["package_name"], root["template_name"], root["choice"]] += stored.costs.get(update_id, 0)
     share = percent(sum(sorted(spent.values(), reverse=True)[:3]), total)
     reassignments = sum(kind == "reassignment" for kind in updates.values())
+    others = "1 is a reassignment" if reassignments == 1 else f"{reassignments:,} are reassignments"
     return (
         f"{len(spent):,} kinds of transactions. The three with the highest total cost account for {share} of the known cost. "
-        f"{len(stored.ids) - len(updates):,} requests are not visible, and {reassignments:,} are reassignments."
+        f"{len(stored.ids) - len(updates):,} requests are not visible, and {others}."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox.sandbox import WORLD_VERSION
 
 from .conftest import DAYS, EVENTS, client_of
 
@@ -37,7 +38,7 @@ def test_the_encodings_key_has_the_networks_name(canton: Sandbox) -> None:
 
 
 def test_the_name_tells_the_vocabulary() -> None:
-    assert Sandbox(vocabulary="canton").name == "sandbox-v3-seed1-events52000-days52-canton"
+    assert Sandbox(vocabulary="canton").name == f"sandbox-v{WORLD_VERSION}-seed1-events52000-days52-canton"
     own = Sandbox(vocabulary={"coin": "shell", "lang": "pidgin"})
     assert own.name.endswith("-shell-pidgin")
     assert any(b"Splice.Shell:Shell" in event.update for event in own.world.slice(3))

@@ -18,6 +18,7 @@ from ledgerframes.sandbox.builder import build
 from ledgerframes.sandbox.identifiers import UpdateIds
 from ledgerframes.sandbox.participant.contracts import Contracts
 from ledgerframes.sandbox.participant.ledger import ParticipantLedger
+from ledgerframes.sandbox.sandbox import WORLD_VERSION
 from ledgerframes.sandbox.timeline import PARTS_OF_AN_HOUR, Timeline
 from ledgerframes.sandbox.times import DAY, HOUR, SECOND, Clock, to_datetime
 from ledgerframes.sandbox.values import ENCODINGS, LEDGER
@@ -116,7 +117,7 @@ def test_the_world_has_a_beginning_and_an_end() -> None:
     box = Sandbox()
     assert box.start == datetime(2026, 9, 18, tzinfo=UTC)
     assert box.now == datetime(2026, 11, 9, 6, tzinfo=UTC)
-    assert box.name == "sandbox-v3-seed1-events52000-days52"
+    assert box.name == f"sandbox-v{WORLD_VERSION}-seed1-events52000-days52"
     assert "seed1" in repr(box)
 
 
