@@ -181,7 +181,7 @@ def test_polars_opens_only_what_it_needs(damaged: lf.Network, late: int) -> None
 
     rows = pl.scan_pyarrow_dataset(lf.load_events(damaged, since="2026-11-08", until="2026-11-09").scan("traffic"))
     asked = rows.filter(pl.col("record_time") >= LATE[0]).select(pl.col("total_traffic_cost").sum())
-    assert "PROJECT 2/6 COLUMNS" in asked.explain()
+    assert f"PROJECT 2/{len(lf.table('traffic').columns)} COLUMNS" in asked.explain()
     assert asked.collect().item() == late
 
 

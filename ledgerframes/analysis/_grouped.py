@@ -86,7 +86,8 @@ class Call:
     figure : Figure
     frames : Frames
     by, every : str, optional
-    options : Options
+    min_requests : int, optional
+        Minimum number of values of a percentile.
     labels, eras : DataFrame, optional
         For ``by="label"`` and ``by="era"``.
     tables : mapping of str to Table
@@ -97,10 +98,18 @@ class Call:
     frames: Frames
     by: str | None = None
     every: str | None = None
-    options: Options = field(default_factory=Options)
+    min_requests: int | None = None
     labels: pd.DataFrame | None = None
     eras: pd.DataFrame | None = None
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_min_requests(self.min_requests)
+
+    @property
+    def options(self) -> Options:
+        """Choices of the caller that measures need."""
+        return Options(self.min_requests, self.frames.population == "committed")
 
     @property
     def grouping(self) -> Grouping:
@@ -351,12 +360,6 @@ def covered_hours(call: Call) -> dict[str, Any]:
     groups = groups_of(call, rows)
     lengths = np.bincount(groups.codes, covered.length(edges[:-1], edges[1:]), len(groups))
     return {COVERED_HOURS.name: lengths / MICROSECONDS_PER_HOUR}
-
-
-def options_of(frames: Frames, min_requests: int | None = None) -> Options:
-    """Return the options of a call, whose arguments are valid."""
-    require_min_requests(min_requests)
-    return Options(min_requests, frames.population == "committed")
 
 
 def few_requests(grouped: Grouped, call: Call) -> pd.Series | None:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._grouped import Call, options_of
+from ledgerframes.analysis._grouped import Call
 from ledgerframes.analysis._parameters import users_of
 from ledgerframes.analysis.figures import ANALYSES, Figure
 from ledgerframes.analysis.requests import require_rejections
@@ -113,11 +113,9 @@ def _queries(declared: Figure, figure: Callable[..., pd.DataFrame], frames: Fram
         require_rejections(frames, values["accept_survivorship"], f"lf.{declared.name}")
     if declared.queries is not None:
         return list(declared.queries(**values))
-    options = options_of(frames, values.get("min_requests"))
-    by = values.get("by")
-    users = users_of(values.get("completions")) if by == "user" else {}
-    call = Call(declared, frames, by, values.get("every"), options, values.get("labels"), values.get("eras"), users)
-    return [call.query]
+    users = users_of(values.get("completions")) if values.get("by") == "user" else {}
+    choices = {name: values.get(name) for name in ("by", "every", "min_requests", "labels", "eras")}
+    return [Call(declared, frames, **choices, tables=users).query]
 
 
 def _statement(frames: Frames, query: Query) -> str:

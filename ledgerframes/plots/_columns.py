@@ -30,7 +30,7 @@ def draw_column(chart: Chart) -> None:
         s.bars(chart, [labels[row] for row in order], values[order], [c.plain(value) for value in values[order]])
         show_axis(ax.xaxis, chart, float(np.nanmax(values)))
         chart.notes.append(r.omitted_note(len(values) - len(order), len(order)))
-    chart.show_titles(r.coverage_note(chart.frame))
+    chart.show_titles(r.lowest_coverage_note(chart.frame, chart.figure.condition))
 
 
 def row_names(chart: Chart) -> list[str]:

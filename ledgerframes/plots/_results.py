@@ -185,6 +185,17 @@ def coverage_note(frame: pd.DataFrame, fact: str = "Cost", unit: str = "requests
     return f"{fact} known for {percent((shares * requests).sum() / requests.sum(), 1)} of {unit}"
 
 
+def lowest_coverage_note(frame: pd.DataFrame, condition: str) -> str:
+    """Return a note on the lowest coverage of a row.
+
+    It is empty if no row has less than all.
+    """
+    shares = frame["coverage"].dropna()
+    if shares.empty or shares.min() == 1:
+        return ""
+    return f"Coverage: {'at least ' if shares.nunique() > 1 else ''}{percent(shares.min(), 1)} {condition}"
+
+
 def few_requests_note(frame: pd.DataFrame, columns: Sequence[str]) -> str:
     """Return a note on percentiles with too few requests, or an empty text."""
     marks = frame["few_requests_for"].dropna().str.split(", ").explode()

@@ -15,7 +15,7 @@ from equality import assert_table_equal
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import CALLS, FIGURES
-from ledgerframes.errors import UsageError
+from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.values.windows import Window
 
 # One input for every figure; a figure of another kind of input is tested where its input is.
@@ -72,6 +72,19 @@ def test_columns(frames, name, by):
     figure = FIGURES[name]
     periods = {"every": None} if figure.has_periods else {}
     assert_declared(compute(name, frames, by, **periods), figure.result_columns(by))
+
+
+@pytest.mark.parametrize("name", FROM_FRAMES)
+def test_committed_updates_have_no_rejections(build, event, name):
+    """A figure refuses them, or what it says of rejections is missing, not 0."""
+    frames = build([event("a", 1, 10), event("b", 7, 30)], population="committed")
+    try:
+        result = compute(name, frames)
+    except CoverageError as error:
+        assert error.missing[0] in ("rejected requests", "requests of the window")
+        return
+    counts = [column for column in result if re.search("reject|timeout|wasted", column)]
+    assert result[counts].isna().all(axis=None), "declare measure=UnlessCommitted(…), or call require_rejections"
 
 
 TAIL = {

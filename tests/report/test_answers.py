@@ -242,7 +242,7 @@ def test_a_group_without_a_name_is_unknown_as_in_the_picture(day: lf.Frames) -> 
 
 
 def test_every_table_has_a_caption_in_words(day: lf.Frames) -> None:
-    assert [name for name, figure in FIGURES.items() if not figure.caption] == []
+    assert [name for name, figure in FIGURES.items() if not figure.caption] == [], "declare caption="
     tables = [lf.show(result, picture=False).table for result in (lf.cost.spend(day, by="party"), lf.verdict.waited_for(day))]
     assert [table.caption for table in tables if table] == [
         "Traffic cost by party, highest first",

@@ -84,7 +84,7 @@ REWARDS = declare.Figure(
         ),
         _coin("to_issue", "Coin to issue for apps in the round."),
         _coin("unclaimed", "Part of the round's issuance beyond the cap."),
-        _coin("thresholded", "Part of the issuance for weights below the threshold, with what rounding leaves."),
+        _coin("thresholded", "Issuance for weights below the threshold, rounding included."),
     ),
     condition="with a known reward",
     unit="rounds of this result",
@@ -147,8 +147,8 @@ def rewards(
           without rules for traffic.
         - ``unclaimed`` (decimal128(38, 10)[pyarrow], coin): Part of the round's issuance beyond the cap. Missing for partial
           rounds and without rules for traffic.
-        - ``thresholded`` (decimal128(38, 10)[pyarrow], coin): Part of the issuance for weights below the threshold, with what
-          rounding leaves. Missing for partial rounds and without rules for traffic.
+        - ``thresholded`` (decimal128(38, 10)[pyarrow], coin): Issuance for weights below the threshold, rounding included.
+          Missing for partial rounds and without rules for traffic.
         - ``coverage`` (float64, share of 1): Share of the rounds of this result with a known reward. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 

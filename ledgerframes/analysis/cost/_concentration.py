@@ -10,7 +10,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
-from ledgerframes.analysis._grouped import Call, measure, options_of
+from ledgerframes.analysis._grouped import Call, measure
 from ledgerframes.analysis.groups import as_integers
 from ledgerframes.analysis.measures import BYTES, COST, Count, Expression
 from ledgerframes.engine import Query, run
@@ -155,7 +155,7 @@ def _requests_call(frames: Frames, by: str | None, every: str | None) -> Call:
     If the members are participants, its parts are the requests of each participant.
     """
     parts = ("submitting_participant_uid",) if by in (None, "participant") else ()
-    return Call(replace(CONCENTRATION, parts=parts), frames, None, every, options_of(frames))
+    return Call(replace(CONCENTRATION, parts=parts), frames, None, every)
 
 
 def _members_call(frames: Frames, by: str | None, every: str | None) -> Call:

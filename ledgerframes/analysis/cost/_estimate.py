@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
-from ledgerframes.analysis._grouped import Call, few_requests, measure, options_of
+from ledgerframes.analysis._grouped import Call, few_requests, measure
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.cost import _answers as answers
@@ -182,7 +182,7 @@ def _call(actual: Frames, estimates: pd.DataFrame, by: str | None, min_requests:
         _require_one_update(actual, key, tables)
     rows = outcomes(costs, key, has_kinds=by == "template")
     figure = replace(ESTIMATE, by={"outcome": declare.Grouping((*ESTIMATE.grouping(by).keys, OUTCOME_NUMBER), rows=rows)})
-    return Call(figure, actual, "outcome", options=options_of(actual, min_requests), tables=tables)
+    return Call(figure, actual, "outcome", min_requests=min_requests, tables=tables)
 
 
 def _check(estimates: object, names: Sequence[str]) -> str:

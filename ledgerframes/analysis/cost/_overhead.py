@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
-from ledgerframes.analysis._grouped import Call, few_requests, measure, options_of
+from ledgerframes.analysis._grouped import Call, few_requests, measure
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.groups import ratio
@@ -190,7 +190,7 @@ def overhead(
 
 
 def _call(frames: Frames, by: str | None, every: str | None, min_requests: int | None) -> Call:
-    return Call(OVERHEAD, frames, by, every, options_of(frames, min_requests))
+    return Call(OVERHEAD, frames, by, every, min_requests)
 
 
 def _by_kind(measured: pd.DataFrame) -> pd.DataFrame:

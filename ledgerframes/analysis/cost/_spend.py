@@ -10,7 +10,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
-from ledgerframes.analysis._grouped import Call, Grouped, few_requests, groups_of, measure, options_of
+from ledgerframes.analysis._grouped import Call, Grouped, few_requests, groups_of, measure
 from ledgerframes.analysis._parameters import users_of
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.analysis.cost import _answers as answers
@@ -290,7 +290,7 @@ def spend(
     """
     keys = SPEND.check(frames, by).key_names
     users = users_of(completions) if by == "user" else {}
-    call = Call(SPEND, frames, by, every, options_of(frames, min_requests), labels, eras, users)
+    call = Call(SPEND, frames, by, every, min_requests, labels, eras, users)
     grouped = measure(call)
     values = {
         **grouped.keys,

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
-from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
+from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure
 from ledgerframes.analysis.arguments import require_columns, require_one_network
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.measures import (
@@ -180,7 +180,7 @@ def wasted(
         require_rejections(history, accept_survivorship, "the usual range")
     elif history is not None:
         require_columns(history, OF_HISTORY, "history= must be Frames, or the days that ledgerframes.report.load_history returns")
-    call = Call(WASTED, frames, by, every, options_of(frames))
+    call = Call(WASTED, frames, by, every)
     grouped = measure(call)
     values = {
         **grouped.keys,

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
-from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
+from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.analysis.groups import durations, ratio
 from ledgerframes.analysis.measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Largest, Measure, UnlessCommitted, Values
@@ -268,7 +268,7 @@ def latency(
     True
     """
     LATENCY.check(frames, by)
-    call = Call(LATENCY, frames, by, every, options_of(frames, min_requests), eras=eras)
+    call = Call(LATENCY, frames, by, every, min_requests, eras=eras)
     grouped = measure(call)
     percentiles = percentile_values(call, grouped)
     doubt = DOUBTFUL_LIMIT if is_limit_doubtful(grouped.overall) else ""
