@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 import pytest
+from matplotlib import pyplot
 
 import ledgerframes as lf
 from ledgerframes.errors import UsageError
@@ -36,6 +37,7 @@ def test_what_users_paid_has_failed_commands() -> None:
     (example,) = lf.questions("user of my participant")["example"]
     names: dict[str, Any] = {"lf": lf, "own": lf.connect("sandbox", events=600, days=1)}
     exec(example, names)
+    pyplot.close("all")  # of the last line
     completions, paid = names["completions"], names["paid"]
     assert completions["user_id"].notna().all() and paid.sum() == completions["paid_traffic_cost"].sum()
     is_accepted = completions["status_code"] == 0
