@@ -590,6 +590,17 @@ def test_long_tails_are_summed_as_other():
     assert sum(bar.get_width() for bar in ax.patches) == frame["total_traffic_cost"].sum()
 
 
+def test_a_party_that_is_large_in_one_period_has_its_own_area():
+    frame = result("activity.weights", "party", over_time=True)(200)
+    periods = frame[frame["party"] == frame["party"].iloc[0]]
+    parties = [periods.assign(party=f"app-{number}::1220{number:064x}", weight=1000 - number) for number in range(11)]
+    spike = periods.assign(party="spike::1220ab", weight=[5000, *[0] * (len(periods) - 1)])
+    rows = pd.concat([*parties, spike]).astype({"weight": "Int64"}).sort_values("period_start", kind="stable")
+    names = names_beside(plot(rows.reset_index(drop=True), picture="activity.weights"))
+    assert len(names) == 8
+    assert [name for name in names if name.startswith(("other", "spike"))] == ["other (5)", "spike::1220ab"]
+
+
 def test_stacked_groups_add_up_to_the_cost_of_each_period():
     frame = result("cost.spend", "participant", over_time=True)(200)
     ax = plot(frame, picture="cost.spend")

@@ -16,8 +16,8 @@ from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.plots.direct_labels import label_ends
 from ledgerframes.texts.representation import pluralize
 
-MAX_AREAS = 10
-PATTERNS = ("", "////", "\\\\\\\\")  # of the areas with the first colors, the next and the last
+MAX_AREAS = 7
+PATTERNS = ("", "////")  # of the areas with the first colors, and of the next
 WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can be missing"
 LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
 NAMED, NEAR_AXIS = 0.6, 0.08  # where curves have their names, and where there is no room below
@@ -30,8 +30,8 @@ def activity_weights(chart: Chart) -> None:
 
     More than 100 rounds are added up in groups, which the title says.
 
-    Per round or period: stacked shares [%] of the ten largest parties and of all others, or the weight [weighted bytes] of
-    all. Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in one.
+    Per round or period: stacked shares [%] of the seven parties with the highest shares at any time, and of all others, or the
+    weight [weighted bytes] of all. Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in one.
 
     Examples
     --------
@@ -71,12 +71,21 @@ def _stack_shares(chart: Chart, weights: r.Numbers) -> None:
     table = chart.bin_rounds(table) if chart.has_rounds else table
     totals = table.sum(axis=1)
     shares = table.fillna(0).div(totals.where(totals > 0), axis=0)  # without any weight, there are no shares
-    parts = s.largest_parts(shares, MAX_AREAS, [c.color(each) for each in s.HUES * len(PATTERNS)], c.color(2))
+    parts = s.largest_parts(_highest_first(shares), MAX_AREAS, [c.color(each) for each in s.HUES * len(PATTERNS)], c.color(2))
     s.areas(ax, chart.edges(), [_with_pattern(number, part) for number, part in enumerate(parts)])
     chart.draw_time_axis()
     c.percent_axis(ax.yaxis, "Share")
     ax.set_ylim(0, 1)
     label_ends(ax)
+
+
+def _highest_first(shares: pd.DataFrame) -> pd.DataFrame:
+    """Return the parties that are visible before all others.
+
+    A party that is large for one day would be among the others by its total.
+    """
+    highest = shares.columns.isin(shares.max().sort_values(ascending=False, kind="stable").index[:MAX_AREAS])
+    return pd.concat([shares.loc[:, highest], shares.loc[:, ~highest]], axis=1)
 
 
 def _with_pattern(number: int, part: s.Part) -> s.Part:

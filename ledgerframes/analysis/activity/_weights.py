@@ -169,8 +169,8 @@ def weights(
     factor are missing.
 
     Picture, by :func:`ledgerframes.plot`: More than 100 rounds are added up in groups, which the title says. Per round or
-    period: stacked shares [%] of the ten largest parties and of all others, or the weight [weighted bytes] of all.
-    Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in one.
+    period: stacked shares [%] of the seven parties with the highest shares at any time, and of all others, or the weight
+    [weighted bytes] of all. Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in one.
 
     Examples
     --------
