@@ -87,6 +87,20 @@ def test_committed_updates_have_no_rejections(build, event, name):
     assert result[counts].isna().all(axis=None), "declare measure=UnlessCommitted(…), or call require_rejections"
 
 
+@pytest.mark.parametrize("name", FROM_FRAMES)
+def test_a_doubtful_limit_has_no_timeouts(build, event, name):
+    """More rejections lie just below the limit of 30 s than from it on, so a figure refuses to name timeouts."""
+    seconds = {"late": 30.5, "first": 25, "second": 25}
+    rows = [event(each, 1, 10, result="REJECTED", seconds=latency) for each, latency in seconds.items()]
+    frames = build(rows)
+    try:
+        result = compute(name, frames)
+    except CoverageError:
+        return
+    counts = [column for column in result if "timeout" in column]
+    assert result[counts].isna().all(axis=None), "mask it where is_limit_doubtful(grouped.overall)"
+
+
 TAIL = {
     "coverage": "float64",
     "coverage_bytes": "float64",
