@@ -13,8 +13,8 @@ A participant
     load_updates, load_completions, load_active_contracts, load_parties, load_packages, load_synchronizers,
     load_transfer_offers, load_token_allocations, load_token_holdings, load_token_transfers
 Reference data and the network's state
-    load_announcements, load_featured_apps, load_holdings_summary, load_mining_rounds, load_name_entries, load_name_rules,
-    load_network_rules, load_price_votes, load_reward_accounting, load_scans, load_synchronizer_status, load_traffic_status,
+    load_featured_apps, load_holdings_summary, load_mining_rounds, load_name_entries, load_name_rules, load_network_rules,
+    load_price_votes, load_reward_accounting, load_scans, load_synchronizer_status, load_traffic_status,
     load_validator_faucets, load_validator_licenses
 Tables
     Frames, open_frames, save_frames, export, sql, query, table, TABLES
@@ -65,7 +65,6 @@ _IMPORTED_AT_FIRST_USE = {
     "labels": "ledgerframes.analysis.labels:",
     "load_active_contracts": "ledgerframes.loaders.state:load_active_contracts",
     "load_activity": "ledgerframes.loaders.events:load_activity",
-    "load_announcements": "ledgerframes.loaders.network_reference:load_announcements",
     "load_bulk": "ledgerframes.loaders.bulk:load_bulk",
     "load_completions": "ledgerframes.loaders.state:load_completions",
     "load_contracts": "ledgerframes.loaders.contracts:load_contracts",
@@ -141,7 +140,6 @@ if TYPE_CHECKING:
     from ledgerframes.loaders.holdings import load_holdings_summary
     from ledgerframes.loaders.ledger import load_updates
     from ledgerframes.loaders.network_reference import (
-        load_announcements,
         load_featured_apps,
         load_mining_rounds,
         load_name_entries,
@@ -201,7 +199,6 @@ if TYPE_CHECKING:
         "labels",
         "load_active_contracts",
         "load_activity",
-        "load_announcements",
         "load_bulk",
         "load_completions",
         "load_contracts",

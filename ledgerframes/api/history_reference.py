@@ -13,7 +13,6 @@ from ledgerframes.api.response import Response
 from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference.wire import (
-    Announcement,
     Contract,
     DomainScans,
     LicensesPage,
@@ -164,15 +163,6 @@ class ReferenceClient(Client):
         Notes
         -----
         ``GET /v0/scans``.
-        """
-
-    @operation("GET /v0/announcements", returns=list[Announcement], member="announcements")
-    def announcements(self) -> Any:
-        """List the announcements to the operators of nodes.
-
-        Notes
-        -----
-        ``GET /v0/announcements``.
         """
 
     @operation("GET /v0/admin/validator/licenses", returns=LicensesPage)

@@ -23,7 +23,6 @@ OBSERVATIONS: dict[str, tuple[Loader, str]] = {
     "name-entries": (lambda net: lf.load_name_entries(net), "the names that have not expired"),
     "network-rules": (lambda net: lf.load_network_rules(net), "the current rules of the network"),
     "scans": (lambda net: lf.load_scans(net), "the addresses of all history APIs"),
-    "announcements": (lambda net: lf.load_announcements(net), "the current announcements"),
     "validator-licenses": (lambda net: lf.load_validator_licenses(net), "the licenses of validators"),
     "validator-faucets": (lambda net: lf.load_validator_faucets(net), "the activity of validators"),
     "traffic-status": (lambda net: lf.load_traffic_status(net), "the traffic balance of the participant"),

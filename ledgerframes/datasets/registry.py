@@ -16,7 +16,6 @@ from ledgerframes.datasets.schema import Table
 from ledgerframes.values.extents import IdSet, MigrationWindow, Observation, OffsetRange, SnapshotTime
 
 __all__ = [
-    "ANNOUNCEMENTS",
     "BULK",
     "BULK_ACS",
     "BULK_ACS_BY_KEY",
@@ -66,7 +65,6 @@ FEATURED_APPS = _observed(network.FEATURED_APPS)
 NAME_ENTRIES = _observed(network.NAME_ENTRIES)
 NETWORK_RULES = _observed(network.NETWORK_RULES)
 SCANS = _observed(network.SCANS)
-ANNOUNCEMENTS = _observed(network.ANNOUNCEMENTS)
 LICENSES = _observed(network.VALIDATOR_LICENSES)
 FAUCETS = _observed(network.VALIDATOR_FAUCETS)
 TRAFFIC = _observed(network.TRAFFIC_STATUS)
@@ -105,7 +103,6 @@ DATASETS: dict[str, Dataset] = {
         NAME_ENTRIES,
         NETWORK_RULES,
         SCANS,
-        ANNOUNCEMENTS,
         LICENSES,
         FAUCETS,
         TRAFFIC,

@@ -10,20 +10,13 @@ import pyarrow as pa
 
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
-from ledgerframes.datasets.registry import ANNOUNCEMENTS, FEATURED_APPS, MINING_ROUNDS, NAME_ENTRIES, NETWORK_RULES, SCANS
+from ledgerframes.datasets.registry import FEATURED_APPS, MINING_ROUNDS, NAME_ENTRIES, NETWORK_RULES, SCANS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.reference import ObservationLoad
 from ledgerframes.network import Network
 
-__all__ = [
-    "load_announcements",
-    "load_featured_apps",
-    "load_mining_rounds",
-    "load_name_entries",
-    "load_network_rules",
-    "load_scans",
-]
+__all__ = ["load_featured_apps", "load_mining_rounds", "load_name_entries", "load_network_rules", "load_scans"]
 
 ROUNDS_ROUTE = "POST /v0/open-and-issuing-mining-rounds"
 MAX_ENTRIES = 1000  # of a list of names, which has no further pages
@@ -243,46 +236,6 @@ def load_scans(net: Network, *, refresh: bool = True, progress: bool | None = No
     return _scans(net, refresh).load(progress)
 
 
-def _announcements(net: Network, refresh: bool) -> ObservationLoad:
-    return ObservationLoad(net, ANNOUNCEMENTS, "announcements", _observe_announcements, refresh, ("announcements",))
-
-
-@loader(_announcements)
-def load_announcements(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
-    """Load the announcements to the operators of nodes, and store the current ones.
-
-    Parameters
-    ----------
-    net : Network
-    refresh : bool
-        Store an observation of announcements, unless the network is offline.
-    progress : bool, optional
-        Whether to show a progress bar (default: only in terminals and notebooks).
-
-    Returns
-    -------
-    DataFrame
-        One row per announcement in an observation, sorted by (observed_at, published_at, title).
-
-    Raises
-    ------
-    CoverageError
-        If the network is offline and no observation is in the store.
-
-    Notes
-    -----
-    Source: docs/facts.md#reference-operations, GET /v0/announcements.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> announcements = lf.load_announcements(lf.connect("sandbox", events=400, days=1))
-    >>> bool(announcements["title"].is_unique)
-    True
-    """
-    return _announcements(net, refresh).load(progress)
-
-
 # -- observations -------------------------------------------------------------------------------------------------------
 
 
@@ -313,7 +266,3 @@ def _observe_rules(net: Network, now: datetime) -> pa.Table:
 
 def _observe_scans(net: Network, now: datetime) -> pa.Table:
     return build.scan_table(net.history.scans(), now)
-
-
-def _observe_announcements(net: Network, now: datetime) -> pa.Table:
-    return build.announcement_table(net.history.announcements(), now)

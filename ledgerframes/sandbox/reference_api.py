@@ -163,19 +163,6 @@ class ReferenceApi(Api):
         scans = [{"publicUrl": _scan_url(sv), "svName": sv.name} for sv in self._members() if sv.identifier in members]
         return {"scans": [{"domainId": parties.synchronizer, "scans": scans}]}
 
-    @endpoint("GET", "/v0/announcements")
-    def _announcements(self) -> Json:
-        """Return an announcement of each of the rules in force. Those of the coin have no address."""
-        word = self._coin.capitalize()
-        network = self._active("splice-dso-governance:Splice.DsoRules:DsoRules")
-        coin = self._active(f"{self._package}:Splice.{word}Rules:{word}Rules")
-        url = {"url": f"{_scan_url(self.world.parties.svs[0])}/v0/dso"}
-        of_network = [{**self._announcement("Rules of the network", contract), **url} for contract in network]
-        return {"announcements": [*of_network, *(self._announcement("Rules of the coin", contract) for contract in coin)]}
-
-    def _announcement(self, title: str, contract: NetworkContract) -> Json:
-        return {"title": title, "published_at": self._node(contract)["created_at"], "level": "info"}
-
     # -- validators -----------------------------------------------------------------------------------------------------
 
     @endpoint("GET", "/v0/admin/validator/licenses")

@@ -209,7 +209,6 @@ PROOFS: dict[str, Proof] = {
     "history.name_entry_of_party": lambda at: at.history.name_entry_of_party(at.box.world.parties.dso).name == "dso.sand",
     "history.network_rules": lambda at: at.history.network_rules().sv_node_states,
     "history.scans": lambda at: at.history.scans()[0].scans,
-    "history.announcements": lambda at: at.history.announcements(),
     "history.validator_licenses": lambda at: at.history.validator_licenses(page_size=3).next_page_token,
     "history.validator_faucets": lambda at: at.history.validator_faucets([at.box.participant]),
     "history.upgrade": lambda at: at.history.upgrade() is None,

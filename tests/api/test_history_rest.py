@@ -124,15 +124,6 @@ def test_the_traffic_of_a_member() -> None:
     assert msgspec.json.decode(found.target.extra) == {"new": 1}
 
 
-def test_announcements() -> None:
-    seen: list[httpx.Request] = []
-    sent = {"title": "Upgrade", "published_at": "2026-01-05T10:00:00Z", "level": "info", "new": 1}
-    (found,) = network(answering({"announcements": [sent]}, seen)).history.announcements()
-    assert (seen[0].method, seen[0].url.path) == ("GET", "/api/v0/announcements")
-    assert (found.title, found.published_at, found.level, found.url) == ("Upgrade", "2026-01-05T10:00:00Z", "info", None)
-    assert msgspec.json.decode(found.extra) == {"new": 1}
-
-
 def test_the_serial_of_the_synchronizer() -> None:
     seen: list[httpx.Request] = []
     assert network(answering({"serial": 35}, seen)).history.synchronizer_serial() == 35

@@ -39,7 +39,6 @@ FAUCET = {
 }  # fmt: skip
 TRAFFIC = {"actual": {"total_consumed": 30, "total_limit": 100}, "target": {"total_purchased": 150}}
 UPGRADE = {"topologyFreezeTime": TIME, "upgradeTime": "2026-11-09T00:00:00Z", "successorPhysicalSynchronizerId": "d::35-1"}
-ANNOUNCEMENT = {"title": "Upgrade", "published_at": TIME, "level": "info", "url": "https://x.example"}
 ENTRY = {"user": "u", "name": "n", "url": "", "description": ""}
 REWARDS = "/v0/internal/reward-accounting-process/rounds"
 Answers = dict[str, Any]
@@ -52,7 +51,6 @@ EMPTY: Answers = {
     "/v0/ans-entries": {"entries": []},
     "/v0/dso": RULES,
     "/v0/scans": {"scans": []},
-    "/v0/announcements": {"announcements": []},
     "/v0/admin/validator/licenses": {"validator_licenses": []},
     "/v0/validators/validator-faucets": {"validatorsReceivedFaucets": []},
     "/v0/domains/d/members/PAR::p::1220/traffic-status": {"traffic_status": TRAFFIC},
@@ -205,10 +203,6 @@ GOOD: dict[str, tuple[Answers, dict[str, Any]]] = {
         {"/v0/scans": {"scans": [{"domainId": "d", "scans": [{"publicUrl": "https://x", "svName": "s"}]}]}},
         {"synchronizer_id": "d", "sv_name": "s", "public_url": "https://x"},
     ),
-    "announcements": (
-        {"/v0/announcements": {"announcements": [ANNOUNCEMENT]}},
-        {**ANNOUNCEMENT, "published_at": NOW},
-    ),
     "validator_licenses": (
         {"/v0/admin/validator/licenses": {"validator_licenses": [{**CONTRACT, "payload": {"validator": "v"}}]}},
         {"validator": "v"},
@@ -260,22 +254,6 @@ def test_good_answers(tmp_path: Path, name: str) -> None:
 )
 def test_empty_answers_give_an_empty_frame(tmp_path: Path, name: str) -> None:
     pd.testing.assert_frame_equal(load(name, answering(tmp_path, {}), **OPTIONS.get(name, {})), TABLES[name].empty())
-
-
-@pytest.mark.parametrize("answer", [{**ANNOUNCEMENT, "url": None}, {k: v for k, v in ANNOUNCEMENT.items() if k != "url"}])
-def test_an_announcement_may_have_no_address(tmp_path: Path, answer: Any) -> None:
-    frame = load("announcements", answering(tmp_path, {"/v0/announcements": {"announcements": [answer]}}))
-    assert frame["url"].isna().all()
-
-
-def test_announcements_of_one_title_are_kept_apart(tmp_path: Path) -> None:
-    others = [{**ANNOUNCEMENT, "level": "warning"}, {**ANNOUNCEMENT, "url": None}]
-    frame = load("announcements", answering(tmp_path, {"/v0/announcements": {"announcements": [ANNOUNCEMENT, *others]}}))
-    assert frame[["level", "url"]].fillna("").values.tolist() == [
-        ["info", ANNOUNCEMENT["url"]],
-        ["info", ""],
-        ["warning", ANNOUNCEMENT["url"]],
-    ]
 
 
 def test_without_a_planned_upgrade_its_columns_are_missing(tmp_path: Path) -> None:
@@ -333,8 +311,6 @@ def test_malformed_answers_are_refused_and_not_stored(tmp_path: Path, name: str,
         ("mining_rounds", "/v0/closed-rounds", {"rounds": [{**CONTRACT, "payload": {"round": {"number": "x"}}}]}),
         ("mining_rounds", "/v0/closed-rounds", {"rounds": [{**CONTRACT, "payload": {"opensAt": "x"}}]}),
         ("network_rules", "/v0/dso", {**RULES, "dso_rules": {"domain_id": "d"}}),
-        ("announcements", "/v0/announcements", {"announcements": [{**ANNOUNCEMENT, "published_at": "soon"}]}),
-        ("announcements", "/v0/announcements", {"announcements": [{"title": "Upgrade", "published_at": TIME}]}),
         ("name_entries", "/v0/ans-entries", {"entries": [{**ENTRY, "expires_at": "never"}]}),
         ("synchronizer_status", "/v0/lsu", {"lsu": {**UPGRADE, "upgradeTime": "later"}}),
     ],

@@ -23,8 +23,7 @@ from ledgerframes.datasets.events.wire import EventsPage
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, decode_page
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
-from ledgerframes.datasets.reference.network_build import announcement_table
-from ledgerframes.datasets.reference.wire import Announcement, Contract
+from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.state.build import active_contract_table, package_table, party_table, synchronizer_table
 from ledgerframes.datasets.state.wire import PartiesPage
 
@@ -63,11 +62,6 @@ def active_contracts(body: bytes) -> Tables:
 def price_votes(body: bytes) -> Tables:
     with decode_boundary("GET /v0/coin-price/votes"):
         return {"votes": price_vote_table(decode(body, list[Contract], "GET /v0/coin-price/votes"), NOW, "amulet")}
-
-
-def announcements(body: bytes) -> Tables:
-    with decode_boundary("GET /v0/announcements"):
-        return {"announcements": announcement_table(decode(body, list[Announcement], "GET /v0/announcements"), NOW)}
 
 
 def name_rules(body: bytes) -> Tables:
@@ -138,7 +132,6 @@ def decoders() -> dict[str, Decoder]:
     votes, rules = of_file("made/scan_amulet_price_votes.json"), of_file("made/scan_ans_rules.json")
     party = {"party": "alice::1220", "isLocal": True, "localMetadata": {"annotations": {}}, "identityProviderId": ""}
     synchronizer = {"synchronizerId": "global::1220", "synchronizerAlias": "global", "permission": "SUBMISSION"}
-    announced = {"title": "Upgrade", "published_at": "2026-01-05T10:00:00Z", "level": "info", "url": "https://x.example"}
     listing = {"object_refs": [{"url": "/v0/x", "digest": "d"}, {"url": "/v0/y", "digest": None}], "next_page_token": None}
     checksums = {"checksums": [{"value": "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="}]}
     lines = [item["update"] for item in items if item["update"]]
@@ -147,9 +140,6 @@ def decoders() -> dict[str, Decoder]:
         "updates": Decoder(ledger, (of_file("made/get_updates_page_all_variants.json"),), LEDGER_CELLS),
         "active contracts": Decoder(active_contracts, (of_file("active_contracts.json"),), CONTRACT_CELLS),
         "price votes": Decoder(price_votes, (votes["amulet_price_votes"],), {("votes", "contract_id"): "[].contract_id"}),
-        "announcements": Decoder(
-            announcements, ([announced, announced | {"url": None}],), {("announcements", "title"): "[].title"}
-        ),
         "name rules": Decoder(name_rules, (rules["fresh"],), {("rules", "contract_id"): "ans_rules_update.contract.contract_id"}),
         "parties": Decoder(
             parties, ({"partyDetails": [party, party | {"party": "bob::1220"}]},), {("parties", "party"): "partyDetails[].party"}

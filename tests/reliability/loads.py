@@ -112,7 +112,6 @@ LOADS: dict[str, Callable[[Network], Frames]] = {
     "load_network_rules": one(lf.load_network_rules),
     "load_reward_accounting": one(lf.load_reward_accounting),
     "load_scans": one(lf.load_scans),
-    "load_announcements": one(lf.load_announcements),
     "load_holdings_summary": one(lf.load_holdings_summary),
     "load_synchronizer_status": one(lf.load_synchronizer_status),
     "load_traffic_status": one(lf.load_traffic_status),

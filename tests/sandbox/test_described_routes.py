@@ -68,7 +68,6 @@ CALLS: dict[str, Call] = {
     "GET /v0/ans-entries/by-name/{name}": lambda it: it.history.name_entry("dso.sand"),
     "GET /v0/dso": lambda it: it.history.network_rules(),
     "GET /v0/scans": lambda it: it.history.scans(),
-    "GET /v0/announcements": lambda it: it.history.announcements(),
     "GET /v0/admin/validator/licenses": lambda it: it.history.validator_licenses(2, page_size=4),
     "GET /v0/validators/validator-faucets": lambda it: it.history.validator_faucets(
         [validator.identifier for validator in it.box.world.parties.validators[:3]]

@@ -121,16 +121,6 @@ def test_the_rules_and_hosts_of_the_network(client: httpx.Client, box: Sandbox, 
     assert {scan["publicUrl"] for scan in domain["scans"]} == urls
 
 
-def test_rules_are_announced(client: httpx.Client, box: Sandbox, updates: Any) -> None:
-    first, second = client.get("/v0/announcements").json()["announcements"]
-    (rules,) = alive(updates, box.now, ":Splice.DsoRules:DsoRules").values()
-    (coin_rules,) = alive(updates, box.now, ":Splice.CoinRules:CoinRules").values()
-    url = first.pop("url")
-    assert url.startswith("https://")
-    assert first == {"title": "Rules of the network", "published_at": rules["created_at"], "level": "info"}
-    assert second == {"title": "Rules of the coin", "published_at": coin_rules["created_at"], "level": "info"}
-
-
 def test_licenses_in_pages_and_what_they_say(client: httpx.Client, box: Sandbox, updates: Any) -> None:
     expected = alive(updates, box.now, ":Splice.ValidatorLicense:ValidatorLicense")
     licenses, after = [], None

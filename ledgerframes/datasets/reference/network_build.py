@@ -16,7 +16,6 @@ from ledgerframes.datasets.extras import encode_extras
 from ledgerframes.datasets.reference import network_schema as schema
 from ledgerframes.datasets.reference.build import member, payload_of, texts_of, whole_number
 from ledgerframes.datasets.reference.wire import (
-    Announcement,
     Contract,
     DomainScans,
     MiningRounds,
@@ -103,12 +102,6 @@ def scan_table(domains: Sequence[DomainScans], observed_at: datetime) -> pa.Tabl
     synchronizer_ids = [domain.domain_id for domain in around]
     extra = encode_extras(scans, domain=around)
     return _table(schema.SCANS, Scan, scans, observed_at=observed_at, synchronizer_id=synchronizer_ids, extra=extra)
-
-
-@decode_boundary()
-def announcement_table(announcements: Sequence[Announcement], observed_at: datetime) -> pa.Table:
-    """Build the table of one observation of announcements."""
-    return _table(schema.ANNOUNCEMENTS, Announcement, announcements, observed_at=observed_at)
 
 
 @decode_boundary()

@@ -109,23 +109,6 @@ SCANS = Table(
     ),
 )
 
-ANNOUNCEMENTS = Table(
-    name="announcements",
-    row_description="announcement at an observation",
-    reference=REFERENCE,
-    family=FAMILY,
-    key=("published_at", "title", "level", "url", "observed_at"),  # an announcement has no id
-    sort=("observed_at", "published_at", "title", "level", "url"),
-    columns=(
-        OBSERVED_AT,
-        Column("published_at", TIME, "Time of the publication."),
-        Column("title", TEXT, "Title of the announcement."),
-        Column("level", TEXT, "Importance, such as `info`."),
-        Column("url", TEXT, "Address with more on it.", missing="if it is not sent"),
-        history.unknown_members("announcement"),
-    ),
-)
-
 VALIDATOR_LICENSES = Table(
     name="validator_licenses",
     row_description="license of a validator at an observation",
@@ -250,7 +233,6 @@ NETWORK_TABLES = (
     NAME_ENTRIES,
     NETWORK_RULES,
     SCANS,
-    ANNOUNCEMENTS,
     VALIDATOR_LICENSES,
     VALIDATOR_FAUCETS,
     TRAFFIC_STATUS,

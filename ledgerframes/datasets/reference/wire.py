@@ -117,15 +117,6 @@ class DomainScans(Wire, rename="camel"):
     scans: list[Scan]
 
 
-class Announcement(Wire):
-    """An announcement to the operators of nodes (docs/facts.md#reference-operations)."""
-
-    title: str
-    published_at: str
-    level: str
-    url: str | None = None
-
-
 class LicensesPage(Wire):
     """A page of licenses, the newest first."""
 
