@@ -36,7 +36,6 @@ report-%: .venv/ready
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run $* --profile sandbox --during last-week --out $(REPORTS) $(PRICES)
 
 reports: report  ## Publish all reports over last week of the embedded sandbox, in reports/
-	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run decisions --profile sandbox --during last-week --out $(REPORTS) $(PRICES)
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run operations --profile sandbox --during last-week --out $(REPORTS) $(PRICES) $(BALANCE)
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run activity --profile sandbox --during last-week --out $(REPORTS) --param 'market=0.15 USD/coin'
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run weekly --profile sandbox --during last-week --out $(REPORTS) \

@@ -193,20 +193,6 @@ REPORTS: dict[str, Report] = {
             },
         ),
         Report(
-            name="decisions",
-            purpose="Decisions: outcomes and latency by hour, and quorums.",
-            notebook="11_decisions.ipynb",
-            parameters=create_model("Decisions", **TOP, **PRICES),
-            needs_cost=False,
-            needs_history=True,
-            subjects=("verdicts",),
-            headings={
-                what.REJECTIONS: "How are requests decided?",
-                what.LATENCY: "How fast is a decision?",
-                "confirming party": "Who confirms?",
-            },
-        ),
-        Report(
             name="activity",
             purpose="Activity: weights, rewards and concentration of app providers.",
             notebook="04_activity_and_rewards.ipynb",

@@ -185,11 +185,3 @@ def sentence_on_medians(decided: list[Row], name_of: Callable[[Row], object], en
     (lowest, (_, high)), (highest, (low, _)) = min(medians), max(medians)
     verdict = " Chance can explain the difference." if high >= low else ""
     return f"The medians of {len(medians):,} groups range from {seconds(lowest)} s to {seconds(highest)} s.{verdict}"
-
-
-def sentence_on_quorums(stored: Stored) -> str:
-    """A quorum is a set of parties with a threshold."""
-    counts = Counter((frozenset(row["parties"]), row["threshold"]) for row in stored.rows("quorums"))
-    frequent = sum(sorted(counts.values(), reverse=True)[:3])
-    share = percent(frequent, counts.total())
-    return f"{len(counts):,} different quorums. The three most frequent account for {share} of all quorums."

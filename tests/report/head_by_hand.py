@@ -251,7 +251,6 @@ def statements_of(report: str, sides: Sides) -> list[Statement]:
     of_report = {
         "traffic-cost": ["traffic"],
         "verdicts": ["verdicts"],
-        "decisions": ["verdicts"],
         "activity": ["activity"],
         "operations": ["balance", "traffic", "verdicts"],
         "weekly": ["traffic", "balance", "verdicts", "activity"],

@@ -18,7 +18,7 @@ UNITS = {"GB": 10**9, "MB": 10**6, "kB": 10**3}
 
 def key_figures_of(report: str, sides: Sides) -> Iterator[KeyFigure]:
     """What the report is about comes first."""
-    if report in ("verdicts", "decisions"):
+    if report == "verdicts":
         yield from (rejections(sides), latency(sides), waste(sides), cost(sides))
         return
     if report == "activity":

@@ -18,7 +18,7 @@ from .page_checks import assert_head, assert_notes, assert_prose, assert_stateme
 from .stored import Stored, elements, least_size_of, root_of, window_of
 from .test_page import assert_self_contained
 from .traffic_by_hand import Sides, signed_size
-from .week_by_hand import sentences_on_decisions, sentences_on_operations, sentences_on_the_week
+from .week_by_hand import sentences_on_operations, sentences_on_the_week
 
 pytestmark = pytest.mark.loopback
 MORNING = {"since": "2026-11-08T00:00Z", "until": "2026-11-08T12:00Z"}
@@ -102,13 +102,6 @@ def test_the_report_on_activity_runs_on_frozen_data(net: Network, tmp_path: Path
     assert_whole(result, {"activity_weights_by_party", "activity_reconcile_totals", "rewards", "reward_links"})
     sides = sides_of(result, net, has_before=True, whole=whole_history(result, net))
     assert_made_again(result, sides, sentences_on_activity(sides), least=3)
-
-
-def test_the_report_on_decisions_runs_on_frozen_data(net: Network, tmp_path: Path) -> None:
-    result = run_report("decisions", net=net, out=tmp_path, **DAYS)
-    assert_whole(result, {"verdict_outcomes_by_hour", "verdict_latency_by_hour", "verdict_quorums"})
-    sides = sides_of(result, net, has_before=True)
-    assert_made_again(result, sides, sentences_on_decisions(sides.after), least=3)
 
 
 @pytest.mark.exhaustive

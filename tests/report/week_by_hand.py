@@ -1,4 +1,4 @@
-"""Sentences of the reports on operations, decisions and the week, made again from the files of the store by plain loops."""
+"""Sentences of the reports on operations and the week, made again from the files of the store by plain loops."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ from collections import Counter
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 
 from .answers_by_hand import (
     sentence_on_groups,
     sentence_on_history,
-    sentence_on_medians,
     sentence_on_payers,
     sentence_on_periods,
-    sentence_on_quorums,
     sentence_on_the_forecast,
     sentence_on_the_most_expensive,
 )
-from .groups_by_hand import rates_by_day, rates_by_hour
+from .groups_by_hand import rates_by_day
 from .head_by_hand import decided_of, leaders, weights_of
 from .operations_by_hand import sentence_on_budgets, sentence_on_delays, sentence_on_slow_parties
 from .rewards_by_hand import rewards_sentence
-from .stored import REJECTED, Stored, interval, middle, percent, shortened, size_of, weight_of
+from .stored import REJECTED, Stored, middle, percent, shortened, size_of, weight_of
 from .traffic_by_hand import Sides, cents, costs_by_kind, costs_by_payer, in_cents, kind_name, verdict_of
 
 DAY = timedelta(days=1)
@@ -46,16 +43,6 @@ def sentences_on_operations(sides: Sides, weeks: Stored) -> list[str]:
         sentence_on_slow_parties(stored),
         sentence_on_the_most_expensive(stored, sum(stored.costs.values())),
         sentence_on_budgets(stored, weeks),
-    ]
-
-
-def sentences_on_decisions(stored: Stored) -> list[str]:
-    decided = decided_of(stored)
-    rates, hours = rates_by_hour(decided), {row["record_time"].hour for row in stored.verdicts.values()}
-    return [
-        sentence_on_groups(rates, len(hours), "hours of the day"),
-        sentence_on_medians(decided, lambda row: row["record_time"].hour, partial(interval, level=50)),
-        sentence_on_quorums(stored),
     ]
 
 
