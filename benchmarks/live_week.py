@@ -66,7 +66,6 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "cost.spend by view": lambda frames: lf.cost.spend(frames, by="view"),
     "cost.spend every hour": lambda frames: lf.cost.spend(frames, every="1h"),
     "cost.statement by participant": lambda frames: lf.cost.statement(frames, by="participant", **BILL),
-    "cost.timeouts by participant": lambda frames: lf.cost.timeouts(frames, by="participant"),
     "cost.wasted": lambda frames: lf.cost.wasted(frames),
     "economy.balance": lambda frames: lf.economy.balance(frames, base=_base(frames)),
     "economy.burn_mint": lambda frames: lf.economy.burn_mint(frames),

@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from events_by_hand import Event, frames_of
 
 import ledgerframes as lf
 from ledgerframes.frames import Frames
@@ -213,29 +212,6 @@ def test_wasted(sandbox_history: Frames, requests: list[Row]) -> None:
     shown = hours.fillna({"wasted_traffic_cost": 0, "useful_traffic_cost": 0})
     columns = ["period_start", "requests", "rejected", "wasted_traffic_cost", "useful_traffic_cost"]
     assert rows_of(shown, columns) == ordered(expected)
-
-
-def test_timeouts(sandbox_history: Frames, requests: list[Row]) -> None:
-    expected = []
-    for (start, payer), rows in by(requests, lambda row: (pd.Timestamp(row["time"]).floor("D"), row["payer"])).items():
-        late = [row for row in rows if is_timeout(row)]
-        decided = [row for row in rows if row["result"] in (ACCEPTED, REJECTED)]
-        share = len(late) / len(decided) if decided else None
-        is_known = any(row["cost"] is not None for row in rows)
-        cost = total(row["cost"] for row in late) if late else 0 if is_known else None
-        expected.append((start, payer, len(rows), len(late), share, cost))
-    assert sum(row[3] for row in expected) > 1
-    days = lf.cost.timeouts(sandbox_history, by="participant", every="1d").query("requests > 0")
-    columns = ["period_start", "submitting_participant_uid", "requests", "timeouts", "share", "timeout_traffic_cost"]
-    assert rows_of(days, columns) == ordered(expected)
-
-
-def test_no_timeout_has_a_cost_where_the_limit_is_doubtful() -> None:
-    late = Event("late", 1, cost=700, result="REJECTED", seconds=30.5)
-    below = [Event(f"below {number}", 2, cost=500, result="REJECTED", seconds=25) for number in range(2)]
-    columns = ["timeouts", "share", "timeout_traffic_cost"]
-    assert lf.cost.timeouts(frames_of([late, below[0]]))[columns].values.tolist() == [[1, 0.5, 700]]
-    assert lf.cost.timeouts(frames_of([late, *below]))[columns].isna().all(axis=None)
 
 
 def test_concentration(sandbox_history: Frames, requests: list[Row]) -> None:

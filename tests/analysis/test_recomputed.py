@@ -43,7 +43,6 @@ RECOMPUTED = {
     "cost.runway_end": VECTORS,
     "cost.spend": f"{COSTS}::test_spend",
     "cost.statement": "analysis/test_statement.py::test_lines_of_any_size_add_up",
-    "cost.timeouts": f"{COSTS}::test_timeouts",
     "cost.wasted": f"{COSTS}::test_wasted",
     "verdict.head_of_line": OPERATIONS,
     "verdict.head_of_line_victims": "analysis/test_head_of_line.py::test_random_requests_agree_with_loops",

@@ -20,7 +20,6 @@ from ledgerframes.analysis.cost._overhead import overhead
 from ledgerframes.analysis.cost._requests import requests
 from ledgerframes.analysis.cost._spend import spend
 from ledgerframes.analysis.cost._statement import statement
-from ledgerframes.analysis.cost._timeouts import timeouts
 from ledgerframes.analysis.cost._wasted import wasted
 from ledgerframes.analysis.cost.anatomy_rows import anatomy
 from ledgerframes.analysis.cost.budgets import assert_budget, budget
@@ -43,7 +42,6 @@ __all__ = [
     "runway_end",
     "spend",
     "statement",
-    "timeouts",
     "wasted",
 ]
 
