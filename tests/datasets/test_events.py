@@ -233,15 +233,6 @@ def test_envelopes_under_their_old_and_new_name(name: str) -> None:
     assert [list(ids) for ids in tables["envelopes"]["view_ids"]] == [[], [0]]
 
 
-@pytest.mark.parametrize(
-    ("members", "expected"),
-    [({"queue_position": 7}, 7), ({"queue_position": "7"}, 7), ({"queue_position": None}, None), ({}, None)],
-)
-def test_queue_position_as_number_text_null_or_absent(members: dict[str, Any], expected: int | None) -> None:
-    summary = {"total_traffic_cost": 5155, **members}
-    assert tables({**verdict(), "traffic_summary": summary})["traffic"]["queue_position"].to_pylist() == [expected]
-
-
 def test_activity_of_weight_zero_is_a_row() -> None:
     records = {"round_number": 7, "records": [{"party": "b", "weight": 0}, {"party": "a", "weight": 3}]}
     rows = frames({**verdict(), "app_activity_records": records})["activity_records"]

@@ -309,7 +309,6 @@ TRAFFIC = Table(
         *HEADER,
         Column("total_traffic_cost", INTEGER, "Traffic cost of the request, paid by the submitting participant.", unit="bytes"),
         Column("envelope_count", SMALL, "Number of envelopes of the request, 0 if they are not sent.", unit="envelopes"),
-        Column("queue_position", INTEGER, "Position of the request in the queue of the sequencer.", missing="if it is not sent"),
         unknown_members("traffic summary"),
     ),
 )

@@ -127,7 +127,6 @@ class TrafficSummary(Wire):
     """
 
     total_traffic_cost: int
-    queue_position: int | None = None
     envelope_traffic_summaries: list[Envelope] | None = None
     envelope_traffic_costs: list[Envelope] | None = None
 
