@@ -95,3 +95,11 @@ ALLOCATION_EXECUTE_TRANSFER = ChoiceSpec(
     is_consuming=True,
     interface=ALLOCATION_INTERFACE,
 )
+NOTICE_ACKNOWLEDGE = ChoiceSpec(
+    "Notice_Acknowledge",
+    contract="notice",
+    actors=("customer",),
+    argument=UNIT,
+    result=UNIT,
+    is_consuming=True,
+)
