@@ -285,7 +285,7 @@ def connect(
     --------
     >>> import ledgerframes as lf
     >>> lf.connect("sandbox", seed=7, events=100_000, days=30).name
-    'sandbox-v4-seed7-events100000-days30'
+    'sandbox-v3-seed7-events100000-days30'
     """
     # Imported here, because pydantic builds the models of the settings at import.
     from ledgerframes.settings import load_settings

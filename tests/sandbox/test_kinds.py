@@ -7,7 +7,6 @@ from importlib.resources import files
 from pathlib import Path
 from textwrap import dedent
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -24,8 +23,6 @@ from ledgerframes.sandbox.transactions.kinds import users as user_kinds
 from ledgerframes.sandbox.transactions.specs import ChoiceSpec, exercise
 from ledgerframes.sandbox.transactions.templates import TEMPLATES
 from ledgerframes.sandbox.transactions.templates import apps as templates
-
-from .conftest import nodes_of
 
 ENCODINGS = ("compact_json", "protobuf_json", "ledger_json")
 CHOICES = {
@@ -72,18 +69,6 @@ def test_the_example_of_the_guide_is_true() -> None:
     names |= {**vars(app_kinds), "apps": names["apps"]}
     exec(kind, names)
     assert names["STAMP"].tree[0].choice is names["VENUE_STAMP"]
-
-
-def test_a_notice_ends_by_its_acknowledgment(updates: list[dict[str, Any]]) -> None:
-    notices = [nodes_of(update) for update in updates if ":Meadow.Loyalty:Notice" in str(update)]
-    assert notices
-    for published, acknowledged in notices:
-        payload = published["create_arguments"]
-        assert published["signatories"] == [payload["operator"]]
-        assert published["observers"] == acknowledged["acting_parties"] == [payload["customer"]]
-        assert acknowledged["choice"] == "Notice_Acknowledge"
-        assert acknowledged["consuming"]
-        assert acknowledged["contract_id"] == published["contract_id"]
 
 
 def test_views_say_who_confirms_and_who_is_informed() -> None:

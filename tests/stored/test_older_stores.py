@@ -58,7 +58,7 @@ REWRITTEN_TABLES = ["updates", "tree_events"]
 REWRITTEN_UPDATE = "1220da4fc43a07726b9ea5a3ee46a45380dd120f90c12e8d536d28d8296e6f0dafb1"
 ADDED = {"price_votes": ["extra"], "name_rules": ["extra"]}
 # Names of the kinds of transactions that worlds have since. Without these, draws give the transactions of these stores.
-ADDED_KINDS = ["notice"]
+ADDED_KINDS: list[str] = []
 Rows = dict[str, dict[str, list[dict[str, str | None]]]]
 
 

@@ -95,11 +95,3 @@ ALLOCATION_EXECUTE_TRANSFER = ChoiceSpec(
     is_consuming=True,
     interface=ALLOCATION_INTERFACE,
 )
-NOTICE_ACKNOWLEDGE = ChoiceSpec(
-    "Notice_Acknowledge",
-    contract="notice",
-    actors=("customer",),
-    argument=UNIT,
-    result=UNIT,
-    is_consuming=True,
-)

@@ -22,7 +22,6 @@ UNSCHEDULED = {
     users.NAME_ENTRY: 16,
     network.CONFIRMATION: 50,
     users.REASSIGNMENT: 16,
-    apps.NOTICE: 8,
 }
 WEIGHTS = {kind.name: weight for kind, weight in UNSCHEDULED.items()}
 KINDS = {

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from ...cases import PLANTED_REQUEST
 from ...schedule import PRIVATE_KIND, Scheduled
-from ..choices.apps import ALLOCATION_EXECUTE_TRANSFER, BATCH_RUNNER_RUN, NOTICE_ACKNOWLEDGE, TRADE_SETTLE, VENUE_SETTLE
+from ..choices.apps import ALLOCATION_EXECUTE_TRANSFER, BATCH_RUNNER_RUN, TRADE_SETTLE, VENUE_SETTLE
 from ..draft import DraftTransaction, Kind, View
 from ..payments import allocate, app_batch, mark_activity, mark_featured, move_tokens, offer_allocation, pay_promise, promise
 from ..rewards import split_rewards
 from ..roles import (
-    any_text,
     batch_operator,
     buyer,
     case_owner,
@@ -88,14 +87,6 @@ APP_BATCH = Kind(
     tree=[exercise(BATCH_RUNNER_RUN, insert("tickets"))],
     bytes_per_view=2600,
     workflow_id="meadow-batch",
-)
-NOTICE = Kind(
-    "notice",
-    submitter="operator",
-    roles={"operator": provider, "customer": DraftTransaction.user},
-    views=[View(["operator", "customer"])],
-    content={"text": any_text, "notice": lambda draft: draft.make(apps.NOTICE)},
-    tree=[create("notice"), exercise(NOTICE_ACKNOWLEDGE)],
 )
 PRIVATE_EXCHANGE = Kind(
     PRIVATE_KIND,

@@ -101,11 +101,3 @@ TICKET = TemplateSpec(
     signatories=("operator",),
     observers=("customer",),
 )
-NOTICE = TemplateSpec(
-    SETTLEMENT_PACKAGE,
-    "Meadow.Loyalty:Notice",
-    {"operator": party(), "customer": party(), "text": text()},
-    signatories=("operator",),
-    observers=("customer",),
-    owner="customer",
-)
