@@ -17,8 +17,8 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 import ledgerframes as lf
-from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _activity, _coverage, _reconcile, _rewards, _state, _transfers
+from ledgerframes.plots import _canvas as c
 from ledgerframes.plots._canvas import STYLE as STYLE_FILE
 from ledgerframes.report.page import TEMPLATES
 from ledgerframes.report.pictures import COLORS, DARK_DATA, DARK_NAMES, DARK_STYLE, INKS, LIGHT_STYLE
