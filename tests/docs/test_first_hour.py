@@ -75,6 +75,7 @@ def test_commands_print_what_the_page_shows(capsys: pytest.CaptureFixture[str]) 
     assert not others, "\n".join(others)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.loopback
 @pytest.mark.usefixtures("profile")
 def test_reports_print_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
