@@ -94,6 +94,8 @@ def show_table(
     tables_dir = os.environ.get(TABLES_VARIABLE)
     file_name = _write_files(Path(tables_dir), name, frame) if tables_dir else name
     text = caption or name.replace("_", " ").capitalize()
+    if file_name != name:  # a reader who hears the captions tells two tables of one page apart
+        text = f"{text} ({file_name.rpartition('_')[2]})"
     visible = frame if display is None else display
     return TableOutput(file_name, visible, max_rows, len(frame), text, units=units_of(frame), has_files=bool(tables_dir))
 

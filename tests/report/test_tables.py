@@ -243,8 +243,9 @@ def test_a_sum_of_weights_has_no_decimals(frames: lf.Frames) -> None:
 def test_two_tables_of_one_name_have_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TABLES_VARIABLE, str(tmp_path))
     morning, evening = (pd.DataFrame({"requests": [count, None]}) for count in (1, 2))
-    names = [show_table(name, frame).name for name, frame in (("spend", morning), ("spend", evening), ("spend", morning))]
-    assert names == ["spend", "spend_2", "spend"]
+    tables = [show_table("spend", frame, caption="Cost") for frame in (morning, evening, morning)]
+    assert [table.name for table in tables] == ["spend", "spend_2", "spend"]
+    assert [table.caption for table in tables] == ["Cost", "Cost (2)", "Cost"]
     assert pd.read_parquet(tmp_path / "spend.parquet").equals(morning)
     assert pd.read_csv(tmp_path / "spend_2.csv").equals(evening)
     assert len(show_table("x" * 64, morning).name) == len(show_table("x" * 64, evening).name) == 64
