@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
@@ -64,11 +65,15 @@ for name in (each.partition(".")[0] for each in FIGURES):
 @pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.by])
 def test_by_has_the_groupings_that_the_figure_declares(name: str) -> None:
     module, function = name.split(".")
-    hints = get_type_hints(inspect.unwrap(getattr(getattr(lf, module), function)))["by"]
+    figure = inspect.unwrap(getattr(getattr(lf, module), function))
+    hints = get_type_hints(figure)["by"]
     literals = [hints, *get_args(hints)]
     [values] = [get_args(each) for each in literals if get_origin(each) is Literal]
-    # As sets, because typing keeps one object for all literals of the same choices, in the order of the first.
     assert set(values) == set(FIGURES[name].by)
+    # Their order is that of the source: typing keeps one object for all literals of the same choices, in the order of the first.
+    source = ast.walk(ast.parse(inspect.signature(figure).parameters["by"].annotation))
+    written = [each.value for each in source if isinstance(each, ast.Constant) and each.value is not None]
+    assert written == list(FIGURES[name].by)
     assert (type(None) in get_args(hints)) is not FIGURES[name].is_grouped
 
 

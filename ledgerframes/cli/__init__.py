@@ -1,6 +1,6 @@
 """The command line. Each command calls a library function and prints its result.
 
-Nothing is imported before signals are handled: importing all that a command needs takes a second.
+Nothing heavy is imported before signals are handled: importing all that a command needs takes a second.
 """
 
 from __future__ import annotations

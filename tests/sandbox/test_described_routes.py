@@ -85,7 +85,7 @@ CALLS: dict[str, Call] = {
 }
 
 
-# Tests of these routes, which the client had first, compare them with whole responses instead.
+# Routes that the client had before the description, which does not have them.
 NOT_DESCRIBED = {
     *("event", "events", "update", "updates", "update_v1", "name_rules", "price_votes", "ready", "live"),
     *("bulk_updates", "bulk_active_contracts", "bulk_checksums", "bulk_object", "contracts_page", "holdings_page"),
