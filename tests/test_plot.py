@@ -455,6 +455,15 @@ def test_a_change_that_chance_explains_among_many_kinds_is_not_marked():
     assert bands == [[1, 20], [-5, 20]]
 
 
+def test_a_clear_change_is_drawn_however_small_its_kind_is():
+    frame = result("cost.compare", "template")(40).assign(judgment=[*["no clear change"] * 39, "cheaper"], relative=-0.1)
+    ax = plot(frame, picture="cost.compare")
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert len(labels) == 15
+    assert ["10.0 %" in label for label in labels] == [True, *[False] * 14]
+    assert any("25 kinds not shown" in text for text in texts_of(ax))
+
+
 def test_percentiles_of_few_requests_are_named_below_the_title():
     frame = result("verdict.latency", "participant")(3)
     for marks, note in ((["p50, p95", None, None], "From few requests in some rows: p50, p95"), ([None] * 3, "")):
@@ -469,6 +478,32 @@ def test_parties_that_nobody_can_judge_are_marked_as_such():
     markers = {line.get_marker(): line.get_label() for line in ax.lines}
     assert markers == {"o": "as chance explains", "D": "more than chance explains", "x": "too few to say"}
     assert any("Diamond: more than chance explains. Cross: too few to say" in text for text in texts_of(ax))
+
+
+def test_a_party_that_differs_is_drawn_however_few_requests_need_it():
+    frame = result("verdict.waited_for", "party")(30)
+    frame = frame.assign(required=range(1_030, 1_000, -1), slow_rate=0.1, differs=pd.array([False] * 29 + [True], "boolean"))
+    frame.loc[29, "slow_rate"] = 0.4
+    ax = plot(frame, picture="verdict.waited_for")
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert len(labels) == 25 and labels[0].endswith("(1,001)") and labels[-1].endswith("(1,007)")
+    assert any("Those that differ and the largest others, 5 more not shown" in text for text in texts_of(ax))
+
+
+def test_the_kinds_above_their_limit_come_first():
+    frame = result("cost.budget")(30).assign(value=pd.array([*[50] * 29, 120], "Int64"), budget=100)
+    ax = plot(frame, picture="cost.budget")
+    assert [round(bar.get_width(), 3) for bar in ax.patches] == [1.2, *[0.5] * 24]
+    assert any("The 25 highest of 30 kinds" in text for text in texts_of(ax))
+
+
+def test_a_round_has_the_time_at_which_it_opens():
+    ax = plot(result("activity.rewards")(3), picture="activity.rewards")
+    lower = ax.figure.axes[-1]
+    ax.figure.draw_without_rendering()
+    times = [text.partition("\n")[2] for text in (label.get_text() for label in lower.get_xticklabels()) if "\n" in text]
+    assert times and all(re.fullmatch(r"\d\d [A-Z][a-z]{2} \d\d:\d\d", time) for time in times)
+    assert lower.get_xlabel() == "Mining round and its opening (UTC)"
 
 
 def test_waste_without_a_usual_range_says_why():
@@ -896,7 +931,7 @@ def test_the_rest_of_the_quorums_says_of_how_many():
 
 def test_texts_of_budgets_stand_after_the_line():
     ax = plot(limited(result("cost.budget"), 3)(3).assign(value=[1, 5, 20], budget=10), picture="cost.budget")
-    assert [text.xy[0] for text in ax.texts[:3]] == [1, 1, 2]
+    assert [text.xy[0] for text in ax.texts[:3]] == [2, 1, 1]
     assert any("above the limit" in text for text in texts_of(ax))
     assert not any("budget" in text for text in texts_of(ax)), "a report takes the weeks before where nobody set a budget"
 
@@ -1600,4 +1635,18 @@ def test_a_request_that_nobody_confirms_is_drawn():
     ],
 )
 def test_a_kind_whose_names_are_empty_has_a_label(template, choice, text):
+    assert r.template_label("transaction", template, choice) == text
+
+
+@pytest.mark.parametrize(
+    ("template", "choice", "text"),
+    [
+        ("Meadow.Settlement.Batch:BatchRunner", "BatchRunner_Run", "…BatchRunner.BatchRunner_Run"),
+        ("Splice.Coin:FeaturedAppRight", "FeaturedAppRight_CreateActivityMarker", "…FeaturedAppRight_CreateActivityMarker"),
+        ("Meadow.Settlement.Settlement.Batch:BatchRunner", "", "…BatchRunner"),
+        ("Meadow.Settlement.Settlement.Batch:BatchRunner", None, "…BatchRunner (create)"),
+        ("M:T", "c" * 60, f"…{'c' * 21}…{'c' * 21}"),
+    ],
+)
+def test_a_long_kind_keeps_its_choice(template, choice, text):
     assert r.template_label("transaction", template, choice) == text

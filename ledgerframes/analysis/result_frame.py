@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from html import escape
 
 import pandas as pd
 
@@ -14,6 +15,7 @@ from ledgerframes.texts.control_characters import escape_control
 # window that is not all final.
 NAME, ROWS, FIRST, FINAL = "figure", "rows", "first", "final"
 WINDOW = "window"  # in ``attrs`` of events that are drawn over time: the edges of their window, in microseconds since 1970
+SUMMARY = "sentence"  # in ``attrs`` of a result: what it says in words, also without a row
 COVERAGE = "coverage"
 MAX_TEXTS = (24, 16, 10)  # characters of a value, because an id would fill the line, fewer where no number would fit
 DEFAULT_HEIGHT = 24  # of a terminal
@@ -22,8 +24,9 @@ DEFAULT_HEIGHT = 24  # of a terminal
 class ResultFrame(pd.DataFrame):
     """A result of an analysis.
 
-    It is a DataFrame in all respects but one: where not all columns fit into a line, :func:`print` shows those to read first
-    and ``coverage``, and names the others below.
+    It is a DataFrame in all respects but two. Where not all columns fit into a line, :func:`print` shows those to read first
+    and ``coverage``, and names the others below. Without a row, the sentence of the result is printed, if it has one: it says
+    whether nothing was found or nothing could be compared.
     """
 
     @property
@@ -32,16 +35,33 @@ class ResultFrame(pd.DataFrame):
         return ResultFrame
 
     def __repr__(self) -> str:
+        if self._summary:
+            size = f"[{len(self):,} rows x {len(self.columns)} columns]"
+            return escape_control(f"{textwrap.fill(self._summary, _terminal_width())}\n\n{size}")
         first = [name for name in self.attrs.get(FIRST, ()) if name in self]
         if self.empty or COVERAGE not in first:
             return repr(pd.DataFrame(self))
-        width = shutil.get_terminal_size((pd.get_option("display.width") or 80, DEFAULT_HEIGHT)).columns
+        width = _terminal_width()
         if _width(self, list(self.columns)) <= width:
             return _text(self, list(self.columns))
         names, max_text = _fitting(self, first, width)
         others = [str(name) for name in self.columns if name not in names]
         note = f"[{len(self):,} rows x {len(self.columns)} columns. Not shown: {', '.join(others)}]"
         return f"{_text(self, names, max_text)}\n\n{textwrap.fill(note, width)}"
+
+    def _repr_html_(self) -> str | None:
+        """Return the table for a notebook, below its sentence if it has no row."""
+        table: str | None = pd.DataFrame(self)._repr_html_()  # type: ignore[operator]
+        return f"<p>{escape(self._summary)}</p>\n{table}" if self._summary and table else table
+
+    @property
+    def _summary(self) -> str:
+        """The sentence of a result without rows, empty for other results and for selected rows."""
+        return str(self.attrs.get(SUMMARY, "")) if self.attrs.get(ROWS) == 0 else ""
+
+
+def _terminal_width() -> int:
+    return shutil.get_terminal_size((pd.get_option("display.width") or 80, DEFAULT_HEIGHT)).columns
 
 
 def _fitting(frame: pd.DataFrame, first: list[str], width: int) -> tuple[list[str], int]:

@@ -84,10 +84,17 @@ class Chart:
         return [f"{text}  ({count:,})" for text, count in zip(self.labels(rows), rows[column], strict=True)]
 
     def largest(self, rows: pd.DataFrame, column: str = "requests") -> pd.DataFrame:
-        """Return the rows with the largest counts, in the order of the frame."""
-        largest = rows[column].sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]
-        self.notes.append(r.omitted_note(len(rows) - r.MAX_ROWS))
-        return rows.loc[rows.index.isin(largest)]
+        """Return the rows with the largest counts in the order of the frame.
+
+        Those that differ are among them, however small they are.
+        """
+        differs = is_true(rows["differs"]) if "differs" in rows else np.zeros(len(rows), bool)
+        by_count = np.argsort(-r.numbers(rows[column]), kind="stable")
+        visible = by_count[np.argsort(~differs[by_count], kind="stable")][: r.MAX_ROWS]
+        is_by_count = set(visible) == set(by_count[: r.MAX_ROWS])
+        omitted = f"Those that differ and the largest others, {len(rows) - len(visible):,} more not shown"
+        self.notes.append(r.omitted_note(len(rows) - r.MAX_ROWS) if is_by_count else omitted)
+        return rows.iloc[np.sort(visible)]
 
     def group_table(
         self,
@@ -180,11 +187,24 @@ class Chart:
         self.notes.append("Gray: partial periods" if len(partial) else "")
 
     def draw_round_axis(self, edges: r.Numbers, below: Axes | None = None) -> None:
-        """Show the numbers of mining rounds, at the lowest panel."""
+        """Show the numbers of mining rounds at the lowest panel.
+
+        Rows that say when a round opens add this time.
+        """
         ax = self.ax if below is None else below
-        c.number_axis(ax.xaxis, "Mining round", lambda number: f"{number:.0f}", integer=True)
+        openings = self._openings()
+        quantity = "Mining round and its opening (UTC)" if openings else "Mining round"
+        c.number_axis(ax.xaxis, quantity, lambda number: f"{number:.0f}\n{openings.get(number, '')}".strip(), integer=True)
         ax.set_xlim(edges[0] - 0.1, edges[-1] + 0.1)
         self.ax.fmt_xdata = ax.fmt_xdata = c.round_text(edges)
+
+    def _openings(self) -> dict[float, str]:
+        """Return the time at which each round opens, empty if the rows do not have it."""
+        if "opens_at" not in self.frame:
+            return {}
+        known = self.frame[self.frame["round_number"].notna() & self.frame["opens_at"].notna()]
+        rounds = zip(known["round_number"], known["opens_at"], strict=True)
+        return {float(number): f"{time:%d %b %H:%M}" for number, time in rounds}
 
     def draw_strip(self, periods: pd.DataFrame, height: float, **style: Any) -> None:
         """Draw a strip under some periods, up to a share of the height of the axes."""

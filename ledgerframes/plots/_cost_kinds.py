@@ -62,8 +62,9 @@ def cost_anatomy(chart: Chart) -> None:
 def cost_compare(chart: Chart) -> None:
     """Draw the change of the median cost of each kind, with its interval.
 
-    Change of the median cost [bytes] with its 95 % interval for all kinds together, one row for each of the 25 kinds
-    with the largest change in total. An interval that has 0 in it is no clear change. The others have a color.
+    Change of the median cost [bytes] with its 95 % interval for all kinds together, one row for each of the 15 kinds
+    with the largest change in total, those with a clear change first. An interval that has 0 in it is no clear change. The
+    others have a color.
 
     Examples
     --------
@@ -74,9 +75,11 @@ def cost_compare(chart: Chart) -> None:
     >>> ax = lf.plot(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
     """
     frame = chart.frame
-    visible = frame[frame["median_before"].notna() & frame["median_after"].notna()].head(r.MAX_ROWS)
-    if visible.empty:
+    both = frame[frame["median_before"].notna() & frame["median_after"].notna()]
+    if both.empty:
         return chart.show_message("No kind of request has a median before and after.")
+    order = np.argsort(~both["judgment"].isin(JUDGMENT_COLORS), kind="stable")
+    visible = both.iloc[order[: r.MAX_BARS]]
     before, after, low, high = (r.numbers(visible[name]) for name in ("median_before", "median_after", "low_all", "high_all"))
     ink = c.text_color(chart.ax)
     colors = [c.color(JUDGMENT_COLORS[each]) if each in JUDGMENT_COLORS else ink for each in visible["judgment"]]
@@ -140,8 +143,8 @@ def cost_estimate(chart: Chart) -> None:
 def cost_budget(chart: Chart) -> None:
     """Draw the cost of each kind of request as a percentage of its budget.
 
-    Value over budget [%], one bar for each of the first 25 kinds, with a line at 100 %. Its texts say limit, because a
-    budget can come from other weeks instead of from somebody who set it.
+    Value over budget [%], highest first, one bar for each of the 25 kinds with the highest, with a line at 100 %. Its texts
+    say limit, because a budget can come from other weeks instead of from somebody who set it.
 
     Examples
     --------
@@ -153,10 +156,12 @@ def cost_budget(chart: Chart) -> None:
     >>> ax = lf.plot(lf.cost.budget(day, budgets, network=day.network, statistic="max"))
     """
     ax, frame = chart.ax, chart.frame
-    visible = frame[frame["value"].notna() & (frame["budget"] > 0)].head(r.MAX_ROWS)
-    if visible.empty:
+    known = frame[frame["value"].notna() & (frame["budget"] > 0)]
+    if known.empty:
         return chart.show_message("No kind of request has enough requests for its limit.")
-    used = r.numbers(visible["value"]) / r.numbers(visible["budget"])
+    shares = r.numbers(known["value"]) / r.numbers(known["budget"])
+    highest = np.argsort(-shares, kind="stable")[: r.MAX_ROWS]
+    visible, used = known.iloc[highest], shares[highest]
     labels = [r.template_label("transaction", *each) for each in visible[["template_name", "choice"]].to_numpy()]
     texts = [_used_text(*each) for each in zip(visible["value"], visible["budget"], strict=True)]
     bars, annotations = s.bars(chart, labels, used, texts), cast("list[Annotation]", ax.texts)
@@ -166,8 +171,12 @@ def cost_budget(chart: Chart) -> None:
     ax.axvline(1, color=c.text_color(ax), linewidth=1, linestyle="--", zorder=0.5)
     ax.set_xlim(0, max(used.max(), 1) * 1.3)
     c.ratio_axis(ax.xaxis, "Cost relative to the limit")
-    omitted = len(frame) - len(visible)
-    notes = ("Hatched: above the limit", f"Not shown: {omitted:,} without enough requests" if omitted else "")
+    unknown = len(frame) - len(known)
+    notes = (
+        "Hatched: above the limit",
+        f"Not shown: {unknown:,} without enough requests" if unknown else "",
+        f"The {r.MAX_ROWS} highest of {len(known):,} kinds" if len(known) > r.MAX_ROWS else "",
+    )
     statistic = STATISTICS[visible["statistic"].iloc[0]]
     return chart.show_titles(*notes, title=f"{statistic} cost per request and its limit")
 

@@ -185,8 +185,8 @@ def _timeout_line(ax: Axes) -> dict[str, Any]:
 def verdict_waited_for(chart: Chart) -> None:
     """Draw how often requests that need a party's confirmation are slow.
 
-    Share of slow requests [%] with its 95 % interval, one row for each of the 25 parties or participants that most requests
-    need.
+    Share of slow requests [%] with its 95 % interval, highest first, one row for each of the 25 parties or participants that
+    most requests need.
 
     Examples
     --------
@@ -199,6 +199,7 @@ def verdict_waited_for(chart: Chart) -> None:
     if frame["slow_rate"].isna().all():
         return chart.show_message(IN_DOUBT if frame["slow"].isna().any() else "No request needs a party's confirmation.")
     visible = chart.largest(frame[frame["slow_rate"].notna()], "required")
+    visible = visible.sort_values("slow_rate", ascending=False, kind="stable")
     rows = np.arange(len(visible))
     judgments = list(s.judgments(visible["differs"], ("x", 2, "too few to say")))
     for is_of_kind, marker, number, text in judgments:

@@ -21,6 +21,7 @@ from ledgerframes.texts.representation import WEEKDAYS, pluralize
 from ledgerframes.texts.short_names import break_before_fingerprints, display_width, shorten_name, without_middle
 
 MAX_LABEL = 38
+MAX_KIND = 44  # letters of template and choice
 MAX_BARS = 15
 MAX_ROWS = 25
 OTHER = "other"
@@ -107,13 +108,28 @@ NOT_VISIBLE = "not visible (rejected or private)"
 
 
 def template_label(kind: object, template_name: object, choice: object) -> str:
-    """Return template and choice as one label, or the kind without a visible tree."""
+    """Return template and choice as one label, or the kind without a visible tree.
+
+    If it is too long, it loses its package and module, and then its template, because the choice says what a request does.
+    """
     if not isinstance(template_name, str):
         return WITHOUT_TEMPLATE.get(str(kind), NOT_VISIBLE)
     template = template_name if template_name.strip() else NO_NAME
     if not isinstance(choice, str):
-        return label(f"{template} (create)", 44)
-    return label(f"{template}.{choice}", 44) if choice.strip() else label(template, 44)
+        return label(_longest_end((f"{template} (create)", f"…{_entity(template)} (create)")), MAX_KIND)
+    if not choice.strip():
+        return label(_longest_end((template, f"…{_entity(template)}")), MAX_KIND)
+    return label(_longest_end((f"{template}.{choice}", f"…{_entity(template)}.{choice}", f"…{choice}")), MAX_KIND)
+
+
+def _entity(template_name: str) -> str:
+    """Return the name of a template without package and module."""
+    return template_name.rpartition(":")[2]
+
+
+def _longest_end(texts: Sequence[str]) -> str:
+    """Return the first text that fits, otherwise the last."""
+    return next((text for text in texts if display_width(text) <= MAX_KIND), texts[-1])
 
 
 LABELS: dict[str | None, Callable[..., str]] = {

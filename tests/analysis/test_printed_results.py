@@ -95,6 +95,26 @@ def test_other_frames_print_as_pandas_does(participants):
         assert repr(frame) == repr(pd.DataFrame(frame))
 
 
+def test_a_result_without_rows_says_why(sample):
+    found = lf.findings(sample)
+    assert not len(found)
+    for width in (60, 200):
+        with pd.option_context("display.width", width):
+            text = repr(found)
+        assert " ".join(text.partition("\n\n")[0].split()) == found.attrs["sentence"]
+        assert text.endswith(f"\n\n[0 rows x {len(found.columns)} columns]")
+    assert found._repr_html_() == f"<p>{found.attrs['sentence']}</p>\n{pd.DataFrame(found)._repr_html_()}"
+    with pd.option_context("display.notebook_repr_html", False):
+        assert found._repr_html_() is None
+
+
+def test_selected_rows_do_not_repeat_the_sentence_of_all(sample):
+    found = lf.findings(sample)
+    found.attrs |= {"rows": 3, "sentence": "3 findings."}
+    assert repr(found) == repr(pd.DataFrame(found))
+    assert found._repr_html_() == pd.DataFrame(found)._repr_html_()
+
+
 def test_many_rows_print_as_few_as_pandas_prints(sample):
     result = lf.verdict.outcomes(sample, by="participant", every="1h")
     assert len(result) > 60

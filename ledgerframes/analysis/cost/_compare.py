@@ -208,8 +208,8 @@ def compare(
     ``coverage_time`` is the part of the longer window that both cover.
 
     Picture, by :func:`ledgerframes.plot`: Change of the median cost [bytes] with its 95 % interval for all kinds together,
-    one row for each of the 25 kinds with the largest change in total. An interval that has 0 in it is no clear change. The
-    others have a color.
+    one row for each of the 15 kinds with the largest change in total, those with a clear change first. An interval that has
+    0 in it is no clear change. The others have a color.
 
     Examples
     --------

@@ -22,6 +22,7 @@ from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, re
 from ledgerframes.analysis.findings.facts import CURRENCY, ending_balance, missing_time, share_with_cost
 from ledgerframes.analysis.groups import times_of
 from ledgerframes.analysis.requests import require_rejections, require_same_requests
+from ledgerframes.analysis.result_frame import SUMMARY
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -292,7 +293,7 @@ def _result(
     values["next_step"] = [next_step_of(row, frames) for row in table.itertuples(index=False)]
     values["coverage"] = share_with_cost(frames)
     result = FINDINGS.build(frames, values, accept_survivorship=accept_survivorship)
-    result.attrs |= {"sentence": summary_of(len(result), looked_at, weeks, days, notes), "looked_at": looked_at, "weeks": weeks}
+    result.attrs |= {SUMMARY: summary_of(len(result), looked_at, weeks, days, notes), "looked_at": looked_at, "weeks": weeks}
     return result
 
 

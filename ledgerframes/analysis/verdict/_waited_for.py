@@ -172,8 +172,8 @@ def waited_for(
     that do not name it, adjusted for the number of rows. A row that ``differs`` is slow more often, or less often, than
     chance explains. The interval of the difference is not adjusted, so do not judge many rows by it.
 
-    Picture, by :func:`ledgerframes.plot`: Share of slow requests [%] with its 95 % interval, one row for each of the 25
-    parties or participants that most requests need.
+    Picture, by :func:`ledgerframes.plot`: Share of slow requests [%] with its 95 % interval, highest first, one row for
+    each of the 25 parties or participants that most requests need.
 
     Examples
     --------
