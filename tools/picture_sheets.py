@@ -23,8 +23,8 @@ from screenshots import OUT, SCHEMES, take
 
 import ledgerframes as lf
 from ledgerframes.errors import UsageError
-from ledgerframes.report.page import NARROW_SVG, SVG
 from ledgerframes.report.pdf import find_chromium
+from ledgerframes.report.picture_html import NARROW_SVG, SVG
 from ledgerframes.report.pictures import draw_pictures
 from ledgerframes.texts.control_characters import escape_html
 

@@ -27,6 +27,8 @@ SPACE_OF_UNIT = re.compile(rf"(?<=\d) (?=%|(?:{UNITS_OF_SENTENCES})\b)")
 # A time, or a short id.
 UNBROKEN = re.compile(r"\b\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}(?: UTC)?)?\b|\b[0-9a-f]{6,12}…[0-9a-f]{4}\b")
 KEPT_TOGETHER = r'<span class="unbroken">\g<0></span>'
+# The name of a party or participant before its fingerprint, short enough for a line of a phone.
+NAME_BEFORE_ID = re.compile(r'(?<![\w-])[\w-]{1,24}::(?=<span class="(?:unbroken|id)")')
 LEFT = ' style="text-align: left"'  # For notebooks, which align all cells right. Pages of reports have another style.
 MAX_TEXT = 56
 MAX_BREAKABLE_TEXT = 400  # characters of a text in a cell that can break between words
@@ -333,7 +335,16 @@ def escape_unbroken(text: str) -> str:
     >>> print(escape_unbroken("<b> on 2026-11-23"))
     &lt;b&gt; on <span class="unbroken">2026-11-23</span>
     """
-    return UNBROKEN.sub(KEPT_TOGETHER, escape(keep_together(text)))
+    return keep_names(UNBROKEN.sub(KEPT_TOGETHER, escape(keep_together(text))))
+
+
+def keep_names(html: str) -> str:
+    """Return HTML in which no line ends within a name, but before its id.
+
+    >>> print(keep_names('a-bank::<span class="id">'))
+    <span class="unbroken">a-bank::</span><wbr><span class="id">
+    """
+    return NAME_BEFORE_ID.sub(rf"{KEPT_TOGETHER}<wbr>", html)
 
 
 # -- units --------------------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ from ledgerframes.report.alt_texts import (
     series_name,
     without_escapes,
 )
-from ledgerframes.report.page import MARK_SCALE
+from ledgerframes.report.picture_html import MARK_SCALE
 
 MAX_MARKS = 400  # of axes. More are thinner than a pointer.
 POINT_SIZE = 10.0  # printer's points around a point

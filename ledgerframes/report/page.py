@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from html import unescape
@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ledgerframes.analysis.finding_names import REJECTIONS, WASTE
-from ledgerframes.report.cells import escape_unbroken, keep_together
+from ledgerframes.report.cells import escape_unbroken, keep_names, keep_together
 from ledgerframes.report.markdown import render_markdown
 from ledgerframes.report.notebook import Notebook, tags
+from ledgerframes.report.picture_html import ALT, SVG, render_image, render_pictures
 from ledgerframes.report.registry import ABOUT
 from ledgerframes.report.run_content import RunContent
 from ledgerframes.report.sparklines import first_day_of, sparkline
@@ -30,7 +31,6 @@ from ledgerframes.report.titles import describe_window, format_time, title_of_wi
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
-from ledgerframes.texts.short_names import mark_right_to_left
 from ledgerframes.values.windows import Window
 
 if TYPE_CHECKING:
@@ -38,16 +38,10 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 TEMPLATES = Path(__file__).parent / "templates"
-SVG = "image/svg+xml"
-NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a phone
-VARIANTS = {"wide": SVG, "narrow": NARROW_SVG}
-MARKS = "marks"  # of a plot, with their texts, in the metadata of its output
-MARK_SCALE = 10_000  # units of the width and of the height of a plot, for its marks
 MAX_ANCHOR = 60
 # With as many characters of an id, and of the fingerprint of a party, as in tables and pictures.
 LONG_ID = re.compile(r"((?<=::)[0-9a-f]{6}|\b[0-9a-f]{12})([0-9a-f]{24,})([0-9a-f]{4})\b")
 END_OF_LEAD = re.compile(r"(?=[,.]\s|[,.]?\Z)")  # of what is unusual in a finding, which is before what is usual
-ALT = "A plot without a description"
 # Between each two, a later run writes the links to other pages again.
 LINKS_START, LINKS_END = "<!-- links -->", "<!-- end of links -->"
 WEEKLY_LINK_START, WEEKLY_LINK_END = "<!-- weekly link -->", "<!-- end of weekly link -->"
@@ -186,14 +180,14 @@ def _readable(text: str) -> Markup:
     >>> print(_readable("<b> is 1220" + "ab" * 32))  # doctest: +ELLIPSIS
     &lt;b&gt; is <span class="id" title="1220ab...ab">1220abababab<span>abab...</span><span>abab</span></span>
     >>> print(_readable("alice::1220" + "ab" * 32))  # doctest: +ELLIPSIS
-    alice::<span class="id" title="1220ab...ab">1220ab<span>abab...</span><span>abab</span></span>
+    <span class="unbroken">alice::</span><wbr><span class="id" title="1220ab...ab">1220ab<span>...</span><span>abab</span></span>
     >>> print(_readable("Buy before 2026-11-23 19:00 UTC."))
     Buy before <span class="unbroken">2026-11-23 19:00 UTC</span>.
     """
     from markupsafe import Markup
 
-    html = escape_unbroken(text)
-    return Markup(LONG_ID.sub(r'<span class="id" title="\g<0>">\1<span>\2</span><span>\3</span></span>', html))  # noqa: S704 - escaped above
+    html = LONG_ID.sub(r'<span class="id" title="\g<0>">\1<span>\2</span><span>\3</span></span>', escape_unbroken(text))
+    return Markup(keep_names(html))  # noqa: S704 - escaped above
 
 
 def _emphasize(text: str) -> Markup:
@@ -313,9 +307,9 @@ def _output_block(output: dict[str, Any]) -> Block | None:
         return Block("text", f"<pre>{escape(output['text'])}</pre>") if output["name"] == "stdout" else None
     data, metadata = output.get("data", {}), output.get("metadata", {})
     if SVG in data:
-        return Block("plot", _render_pictures(data, metadata))
+        return Block("plot", render_pictures(data, metadata))
     if "image/png" in data:
-        return Block("plot", _render_image(data["image/png"], metadata.get("image/png", {}), metadata.get("alt", ALT)))
+        return Block("plot", render_image(data["image/png"], metadata.get("image/png", {}), metadata.get("alt", ALT)))
     if "text/html" in data:
         html = sanitize(data["text/html"])
         return Block("table", html, table=_table_name(metadata), label=_caption(html))
@@ -324,42 +318,6 @@ def _output_block(output: dict[str, Any]) -> Block | None:
     if "text/plain" in data:
         return Block("text", f"<pre>{escape(data['text/plain'])}</pre>")
     return None
-
-
-def _render_pictures(data: dict[str, str], metadata: dict[str, Any]) -> str:
-    """Return a plot as images for wide and narrow pages, below its title."""
-    # An SVG in an image can neither run scripts nor load anything.
-    caption = figure_caption(metadata.get("title", ""), metadata.get("note", ""))
-    narrow = f'<source media="(max-width: 40rem)" srcset="{_data_url(data[NARROW_SVG])}">' if NARROW_SVG in data else ""
-    image = f'<img src="{_data_url(data[SVG])}" alt="{escape(metadata.get("alt", ALT))}">'
-    marks = "".join(_render_marks(name, metadata.get(MARKS, {}).get(kind, [])) for name, kind in VARIANTS.items() if kind in data)
-    return f'{caption}<div class="plot"><picture>{narrow}{image}</picture>{marks}</div>'
-
-
-def _render_marks(name: str, marks: Iterable[Sequence[Any]]) -> str:
-    """Return transparent rectangles over a plot, each with the text that a pointer shows."""
-    parts = [
-        f'<rect x="{int(x)}" y="{int(y)}" width="{int(width)}" height="{int(height)}"><title>{escape(text)}</title></rect>'
-        for x, y, width, height, text in marks
-    ]
-    # A screen reader has the alternative text of the image and the table, instead of hundreds of rectangles.
-    start = f'<svg class="marks {name}" viewBox="0 0 {MARK_SCALE} {MARK_SCALE}" preserveAspectRatio="none" aria-hidden="true">'
-    return f"{start}{''.join(parts)}</svg>" if parts else ""
-
-
-def figure_caption(title: str, note: str) -> str:
-    """Return the title and the note of a plot as HTML, an empty text without a title."""
-    heading, small = (mark_right_to_left(escape(text), "&lrm;") for text in (title, note))
-    return f"<figcaption><strong>{heading}</strong> <small>{small}</small></figcaption>" if title else ""
-
-
-def _data_url(svg: str) -> str:
-    return f"data:{SVG};base64,{b64encode(svg.encode()).decode()}"
-
-
-def _render_image(base64: str, size: dict[str, int], alt: str) -> str:
-    width = f' width="{int(size["width"])}"' if "width" in size else ""
-    return f'<img src="data:image/png;base64,{escape("".join(base64.split()))}" alt="{escape(alt)}"{width}>'
 
 
 def _caption(html: str) -> str:

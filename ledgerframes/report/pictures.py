@@ -24,7 +24,7 @@ from ledgerframes.plots.panels import arrange, shorten_names
 from ledgerframes.plots.panels import height as panels_height
 from ledgerframes.report.alt_texts import bar_containers, describe_drawn
 from ledgerframes.report.marks import find_marks, locate_marks
-from ledgerframes.report.page import MARKS, NARROW_SVG, SVG, figure_caption
+from ledgerframes.report.picture_html import MARKS, NARROW_SVG, SVG, figure_caption
 from ledgerframes.texts.control_characters import escape_html as escape
 from ledgerframes.texts.short_names import (
     break_before_fingerprints,

@@ -99,10 +99,10 @@ class Prices:
         --------
         >>> prices = read_prices({"price": "60 USD/MB", "rate": "0.16 USD/coin", "market": "0.15 USD/coin"})
         >>> prices.describe_bytes(1_000_000)
-        "60.00 USD or 375.00 coin at the network's rate"
+        "60.00 USD or 375.00 coin at the network's rate of 0.16 USD/coin"
         """
         amount = self.of_bytes(number, is_lower_bound=is_lower_bound) or self.obstacle
-        return f"{amount} at the network's rate" if self.price and self.rate and self.market else amount
+        return f"{amount} at the network's rate of {self.rate}" if self.price and self.rate and self.market else amount
 
     def of_coins(self, amount: Decimal) -> str:
         """Return an amount of coin, with its market value if there is a market price.

@@ -526,7 +526,10 @@ def test_findings_of_a_report_are_at_its_list_price(price: str, text: str) -> No
             lambda event: [replace(event, result="REJECTED")] if hour_of(event) // 24 == 2 else [event],
             "day",
             "rejection rate",
-            f"Ask participant val-0 why 36 of its 36 decided requests were rejected, instead of 0 {AT_OTHER_TIMES}.",
+            (
+                f"Ask participant val-0 why 36 of its 36 decided requests were rejected, instead of 0 {AT_OTHER_TIMES}. "
+                "It has 36 of about 120 additional rejections, so look for what the others have in common with it, too."
+            ),
         ),
         (
             six_empty_hours,
@@ -606,9 +609,27 @@ def test_the_participant_with_the_most_rejections_above_its_rate_is_named() -> N
     rest = [replace(event, result="ACCEPTED") if event.participant == "more" else event for event in rest]
     window = Window(DAY - timedelta(days=1), DAY + timedelta(days=1))
     since, until = pd.Timestamp(DAY), pd.Timestamp(DAY + timedelta(days=1))
-    assert most_excess(frames_of(day + rest, window=window), since, until) == ("more", 9, 10, 9.0)
+    assert most_excess(frames_of(day + rest, window=window), since, until) == ("more", 9, 10, 9.0, 9.0)
     alone = most_excess(frames_of(day, window=window), since, until)
     assert alone[:3] == ("always", 30, 30) and np.isnan(alone.excess)
+
+
+def test_a_participant_with_a_minority_of_the_rejections_is_not_named_alone() -> None:
+    """On the day, three participants have more rejections than at other times: 5, 4 and 3."""
+    names = {"one": 5, "two": 4, "three": 3}
+    day = [
+        Event(f"{name}{n}", at=n / 100, participant=name, result="REJECTED" if n < rejected else "ACCEPTED")
+        for name, rejected in names.items()
+        for n in range(10)
+    ]
+    rest = [replace(event, id=f"x{event.id}", at=event.at - 24, result="ACCEPTED") for event in day]
+    frames = frames_of(day + rest, window=Window(DAY - timedelta(days=1), DAY + timedelta(days=1)))
+    times = {"since": pd.Timestamp(DAY), "until": pd.Timestamp(DAY + timedelta(days=1))}
+    step = next_step_of(SimpleNamespace(subject="day", what="rejection rate", **times), frames)
+    assert step == (
+        f"Ask participant one why 5 of its 10 decided requests were rejected, instead of 0 {AT_OTHER_TIMES}. "
+        "It has 5 of about 12 additional rejections, so look for what the others have in common with it, too."
+    )
 
 
 def test_a_participant_without_rejections_is_not_asked_about_them() -> None:
@@ -619,8 +640,8 @@ def test_a_participant_without_rejections_is_not_asked_about_them() -> None:
     rest = [replace(event, result="REJECTED") if event.participant == "fewer" else event for event in rest]
     frames = frames_of(day + rest, window=Window(DAY - timedelta(days=1), DAY + timedelta(days=1)))
     times = {"since": pd.Timestamp(DAY), "until": pd.Timestamp(DAY + timedelta(days=1))}
-    assert most_excess(frames, **times) == ("fewer", 1, 10, -9.0)
+    assert most_excess(frames, **times) == ("fewer", 1, 10, -9.0, 0.0)
     step = next_step_of(SimpleNamespace(subject="day", what="rejection rate", **times), frames)
     assert step == "Ask participant fewer why 1 of its 10 decided requests was rejected."
     accepted = frames_of([replace(event, result="ACCEPTED") for event in day] + rest, window=frames.window)
-    assert most_excess(accepted, **times) == ("fewer", 0, 10, -10.0)
+    assert most_excess(accepted, **times) == ("fewer", 0, 10, -10.0, 0.0)

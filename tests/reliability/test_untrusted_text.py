@@ -18,7 +18,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from ledgerframes.errors import TransportError
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.overview import write_overview
-from ledgerframes.report.page import MARKS, NARROW_SVG, SVG, digest_of_script, render
+from ledgerframes.report.page import digest_of_script, render
+from ledgerframes.report.picture_html import MARKS, NARROW_SVG, SVG
 from ledgerframes.report.publish import FAILED, ReportDir
 from ledgerframes.texts.control_characters import escape_control
 

@@ -182,6 +182,7 @@ def sentence_on_medians(decided: list[Row], name_of: Callable[[Row], object], en
     medians = [(middle(group), ends) for group in groups.values() if (ends := ends_of(sorted(group)))]
     if not medians:
         return "No group has enough accepted requests for a median."
-    (lowest, (_, high)), (highest, (low, _)) = min(medians), max(medians)
-    verdict = " Chance can explain the difference." if high >= low else ""
-    return f"The medians of {len(medians):,} groups range from {seconds(lowest)} s to {seconds(highest)} s.{verdict}"
+    lowest, highest = min(medians)[0], max(medians)[0]
+    is_chance = min(high for _, (_, high) in medians) >= max(low for _, (low, _) in medians)
+    verdict = "Chance can explain the difference." if is_chance else "Not all of their intervals overlap."
+    return f"The medians of {len(medians):,} groups range from {seconds(lowest)} s to {seconds(highest)} s. {verdict}"

@@ -47,7 +47,7 @@ def cost(sides: Sides) -> KeyFigure:
     payers = len({verdict["submitting_participant_uid"] for verdict in stored.verdicts.values()} - {"", None})
     amount = money(total, sides.prices, down=has_unknown)
     amount = f"≥ {amount}" if amount and has_unknown else amount
-    amount += " at the network's rate" if amount and {"rate", "market"} <= {*sides.prices} else ""
+    amount += f" at the network's rate of {sides.prices['rate']}" if amount and {"rate", "market"} <= {*sides.prices} else ""
     amount = amount or sides.prices.get("obstacle", "")
     note = " · ".join(filter(None, [amount, f"paid by {payers} participant{'s' * (payers != 1)}", known]))
     change = ""

@@ -220,4 +220,4 @@ def test_a_forecast_says_whether_its_balance_was_given(net: Network, monkeypatch
     monkeypatch.setattr(forecast, "load_events", lambda *_, **__: weeks)
     after = weeks.between(MONDAY, WEEK.until)
     assert " window. The given balance of 5.00 kB ends " in describe_forecast(net, after, weeks, balance=5_000)
-    assert " Its balance is not known. A balance of 84.0 kB would last " in describe_forecast(net, after, weeks)
+    assert " Its balance is not known. Four times this burn, 84.0 kB, would last " in describe_forecast(net, after, weeks)

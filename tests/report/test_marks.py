@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter
 
 import ledgerframes as lf
 from ledgerframes.report.marks import MAX_MARKS, find_marks, locate_marks
-from ledgerframes.report.page import MARK_SCALE, MARKS, NARROW_SVG, SVG
+from ledgerframes.report.picture_html import MARK_SCALE, MARKS, NARROW_SVG, SVG
 from ledgerframes.report.pictures import draw_pictures
 
 from .conftest import EVIL

@@ -13,7 +13,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from ledgerframes.report import ReportResult
-from ledgerframes.report.page import ALLOWED_ELEMENTS, NARROW_SVG, TEMPLATES, _output_block, render, sanitize
+from ledgerframes.report.page import ALLOWED_ELEMENTS, TEMPLATES, _output_block, render, sanitize
+from ledgerframes.report.picture_html import NARROW_SVG
 
 from .conftest import EVIL, TOKEN
 

@@ -18,7 +18,7 @@ from matplotlib.font_manager import fontManager
 import ledgerframes as lf
 from ledgerframes.plots._canvas import STYLE
 from ledgerframes.plots._time_axis import time_axis
-from ledgerframes.report.page import figure_caption
+from ledgerframes.report.picture_html import figure_caption
 from ledgerframes.report.pictures import (
     COLORS,
     INKS,

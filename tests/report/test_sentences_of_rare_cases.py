@@ -282,12 +282,24 @@ def test_victims_that_chance_explains_are_no_surprise(victims: int, waiting: str
     assert of_head_of_line(pd.DataFrame([row])) == text
 
 
-@pytest.mark.parametrize(("slower", "verdict"), [(0.05, " Chance can explain the difference."), (5, "")])
+@pytest.mark.parametrize(
+    ("slower", "verdict"), [(0.05, "Chance can explain the difference."), (5, "Not all of their intervals overlap.")]
+)
 def test_medians_of_groups_have_a_verdict(slower: float, verdict: str) -> None:
     early: list[Request] = [("ACCEPTED", 1 + n / 100, timedelta(minutes=n), 10) for n in range(30)]
     late: list[Request] = [(result, latency + slower, HOUR + at, cost) for result, latency, at, cost in early]
     text = lf.show(lf.verdict.latency(made_of(early + late), by="hour")).statement
-    assert text == f"The medians of 2 groups range from 1.14 s to {1.14 + slower:.2f} s.{verdict}"
+    assert text == f"The medians of 2 groups range from 1.14 s to {1.14 + slower:.2f} s. {verdict}"
+
+
+def test_small_groups_with_the_lowest_and_the_highest_median_hide_no_difference() -> None:
+    """Chance can explain the extremes, whose intervals are wide, but not the two large groups between them."""
+    few: list[Request] = [("ACCEPTED", 0.5 + n, timedelta(minutes=n), 10) for n in range(7)]
+    early: list[Request] = [("ACCEPTED", 4 + n / 1000, HOUR + timedelta(minutes=n), 10) for n in range(30)]
+    late: list[Request] = [(result, latency + 0.1, HOUR + at, cost) for result, latency, at, cost in early]
+    last: list[Request] = [(result, latency + 1, 3 * HOUR + at, cost) for result, latency, at, cost in few]
+    text = lf.show(lf.verdict.latency(made_of(few + early + late + last), by="hour")).statement
+    assert text == "The medians of 4 groups range from 3.50 s to 4.50 s. Not all of their intervals overlap."
 
 
 def test_the_largest_providers_include_ties() -> None:
@@ -348,10 +360,10 @@ def test_a_balance_that_lasts_long_has_no_dates() -> None:
     start = pd.Timestamp(START)
     end = {"balance": 5_000, "balance_at": start, "runs_dry_first": pd.NaT, "runs_dry_middle": pd.NaT, "runs_dry_last": pd.NaT}
     mean = describe_length(pd.DataFrame([{**end, "factor": math.nan}]))
-    assert mean == "A balance of 5.00 kB would last more than a year at mean burn."
+    assert mean == "Four times this burn, 5.00 kB, would last more than a year at mean burn."
     ends = {**end, "factor": 1.2, "runs_dry_first": start + timedelta(days=300)}
     assert describe_length(pd.DataFrame([ends])) == (
-        "A balance of 5.00 kB would last 300 days to more than a year, in 4 of 5 cases."
+        "Four times this burn, 5.00 kB, would last 300 days to more than a year, in 4 of 5 cases."
     )
 
 
@@ -446,6 +458,8 @@ def test_only_changes_that_hold_for_all_kinds_are_named() -> None:
     assert COMPARE.answer(kinds) == f"{largest} {text}"
     unknown = kinds.assign(change=pd.array([None] * 3, dtype="Int64"))
     assert COMPARE.answer(unknown) == text, "windows that differ in length"
+    unclear = COMPARE.answer(unknown.iloc[1:])
+    assert unclear == "No kind of request is clearly dearer or cheaper: 1 without a clear change, 1 new."
 
 
 @pytest.mark.parametrize(("weight", "change"), [(2**53 + 1, "+9,010,000"), (2**60 + 1, "+1,150,000,000")])

@@ -80,12 +80,14 @@ def sentence_on_kinds(sides: Sides) -> str:
     counts = Counter(verdicts.values())
     listed = f" ({', '.join(texts)})" if texts else ""
     names = {"no clear change": "without a clear change", "too few": "with too few requests", "new": "new", "gone": "gone"}
-    unclear = [f", {counts[judgment]:,} {name}" for judgment, name in names.items() if judgment in counts]
-    other = f"{counts['cheaper']:,} cheaper{''.join(unclear)}"
+    unclear = [f"{counts[judgment]:,} {name}" for judgment, name in names.items() if judgment in counts]
+    other = ", ".join([f"{counts['cheaper']:,} cheaper", *unclear])
     most = max(changes, key=lambda kind: abs(changes[kind]))
     sign, after = "−" if changes[most] < 0 else "+", len(second.get(most, []))
     counted = f"{after:,} request{'s' * (after != 1)} with a known cost, {len(first.get(most, [])):,} before"
     largest = f"Largest change: {kind_name(most)}, {sign}{size_of(abs(changes[most]))} ({counted})."
+    if not dearer and not counts["cheaper"]:
+        return f"{largest} No kind of request is clearly dearer or cheaper: {', '.join(unclear)}."
     return f"{largest} Kinds of request: {len(dearer):,} dearer{listed}, {other}."
 
 

@@ -216,6 +216,8 @@ def of_compare(result: pd.DataFrame) -> str:
     }
     changed = [f"{counts['dearer']:,} dearer{names}", f"{counts['cheaper']:,} cheaper"]
     unclear = [f"{count:,} {text}" for text, count in others.items() if count]
+    if not counts["dearer"] + counts["cheaper"]:
+        return f"{_largest_change(result)}No kind of request is clearly dearer or cheaper: {', '.join(unclear)}."
     return f"{_largest_change(result)}Kinds of request: {', '.join([*changed, *unclear])}."
 
 

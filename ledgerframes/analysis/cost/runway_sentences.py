@@ -44,12 +44,12 @@ def _end(name: str, row: Any) -> str:
 
 
 def describe_length(forecast: pd.DataFrame) -> str:
-    """Return how long a supposed balance would last.
+    """Return how long a supposed balance of four times the burn would last.
 
     It has no dates, which a reader could take for those of a real balance.
     """
     (row,) = iter_rows(forecast)
-    length = f"A balance of {printing.size(row.balance)} would last {days_left(row)}"
+    length = f"Four times this burn, {printing.size(row.balance)}, would last {days_left(row)}"
     if pd.isna(row.factor):
         return f"{length} at mean burn."
     return f"{length}, in {cases_of(row)}."

@@ -23,7 +23,7 @@ from ledgerframes.analysis.finding_names import (
     WASTE,
     WEIGHT,
 )
-from ledgerframes.analysis.findings._rejections import most_excess
+from ledgerframes.analysis.findings._rejections import Rejections, most_excess
 from ledgerframes.frames import Frames
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.representation import capitalize, pluralize
@@ -85,10 +85,17 @@ def _step_of_time(row: Any, frames: Frames) -> str:
     most = most_excess(frames, row.since, row.until)
     verb = "was" if most.rejected == 1 else "were"
     rejected = f"{most.rejected:,} of its {pluralize(most.decided, 'decided request')} {verb} rejected"
-    usual = ""
-    if not math.isnan(most.excess) and (expected := round(most.rejected - most.excess)) < most.rejected:
-        usual = f", instead of {expected:,} at its rate in the rest of the window"
-    return f"Ask participant {escape_control(most.participant)} why {rejected}{usual}."
+    inquiry = f"Ask participant {escape_control(most.participant)} why {rejected}"
+    if math.isnan(most.excess) or (expected := round(most.rejected - most.excess)) >= most.rejected:
+        return f"{inquiry}."
+    usual = f"{inquiry}, instead of {expected:,} at its rate in the rest of the window."
+    return usual if 2 * most.excess > most.excess_of_all else f"{usual} {_common_cause(most)}"
+
+
+def _common_cause(most: Rejections) -> str:
+    """Return that a participant is not the only one with more rejections than usual."""
+    additional = f"{round(most.excess):,} of about {round(most.excess_of_all):,} additional rejections"
+    return f"It has {additional}, so look for what the others have in common with it, too."
 
 
 def _inquiry(row: Any) -> str:

@@ -20,13 +20,14 @@ class Rejections(NamedTuple):
     """Rejections of a participant at a time.
 
     The excess is the number of rejections above those at its rate in the rest of the window, or at that of all if it has no
-    request there. It is missing without a rest.
+    request there. It is missing without a rest, like the excess of all participants above their rates.
     """
 
     participant: str
     rejected: int
     decided: int
     excess: float
+    excess_of_all: float
 
 
 @once_per_frames
@@ -61,6 +62,5 @@ def most_excess(frames: Frames, since: pd.Timestamp, until: pd.Timestamp) -> Rej
     rates = np.divide(other_rejected, other_decided, out=np.full(len(rows), rate_of_all), where=other_decided > 0)
     excess = rejected - decided * rates
     position = int(np.where(rejected > 0, excess, -np.inf).argmax()) if other_decided.any() else 0
-    return Rejections(
-        str(rows["participant"].iloc[position]), int(rejected[position]), int(decided[position]), float(excess[position])
-    )
+    participant, counts = str(rows["participant"].iloc[position]), (int(rejected[position]), int(decided[position]))
+    return Rejections(participant, *counts, float(excess[position]), float(excess[excess > 0].sum()))

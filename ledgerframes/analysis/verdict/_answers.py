@@ -100,9 +100,12 @@ def of_latency(result: pd.DataFrame) -> str:
         return f"The median of the only group with enough accepted requests is {_seconds(fastest['p50'])} s."
     ends = f"{_seconds(fastest['p50'])} s to {_seconds(slowest['p50'])} s"
     statement = f"The medians of {len(known):,} groups range from {ends}."
-    # Few requests have no interval. Intervals that do not overlap are no test, because these two groups are the extremes.
-    is_chance = pd.notna(fastest["p50_high"]) and fastest["p50_high"] >= slowest["p50_low"]
-    return f"{statement} Chance can explain the difference." if is_chance else statement
+    # Few requests have no interval. Two that do not overlap are no test, because one looks for them among many groups.
+    highest_low, lowest_high = rows["p50_low"].max(), rows["p50_high"].min()
+    if pd.isna(lowest_high):
+        return statement
+    overlaps = "Chance can explain the difference." if lowest_high >= highest_low else "Not all of their intervals overlap."
+    return f"{statement} {overlaps}"
 
 
 def _percentiles_of_all(result: pd.DataFrame) -> str:
