@@ -486,15 +486,28 @@ def test_a_party_that_differs_is_drawn_however_few_requests_need_it():
     frame.loc[29, "slow_rate"] = 0.4
     ax = plot(frame, picture="verdict.waited_for")
     labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert len(labels) == 25 and labels[0].endswith("(1,001)") and labels[-1].endswith("(1,007)")
-    assert any("Those that differ and the largest others, 5 more not shown" in text for text in texts_of(ax))
+    assert len(labels) == 15 and labels[0].endswith("(1,001)") and labels[-1].endswith("(1,017)")
+    assert any("Those that differ and the largest others, 15 more not shown" in text for text in texts_of(ax))
+
+
+@pytest.mark.parametrize("name", ["verdict.latency", "verdict.outcomes", "cost.wasted"])
+def test_all_hours_of_a_day_are_drawn(name):
+    frame = result(name, "hour")(24)
+    ax = plot(frame, picture=name)
+    points = {x for line in ax.lines if line.get_marker() != "None" for x in line.get_xdata()}
+    assert len(points or ax.patches) == 24 and not any("more not shown" in text for text in texts_of(ax))
+
+
+def test_all_days_of_latencies_are_drawn():
+    ax = plot(result("verdict.latency", "day")(40), picture="verdict.latency")
+    assert [len(line.get_xdata()) for line in ax.lines] == [40, 40]
 
 
 def test_the_kinds_above_their_limit_come_first():
     frame = result("cost.budget")(30).assign(value=pd.array([*[50] * 29, 120], "Int64"), budget=100)
     ax = plot(frame, picture="cost.budget")
-    assert [round(bar.get_width(), 3) for bar in ax.patches] == [1.2, *[0.5] * 24]
-    assert any("The 25 highest of 30 kinds" in text for text in texts_of(ax))
+    assert [round(bar.get_width(), 3) for bar in ax.patches] == [1.2, *[0.5] * 14]
+    assert any("The 15 highest of 30 kinds" in text for text in texts_of(ax))
 
 
 def test_a_round_has_the_time_at_which_it_opens():
@@ -1132,8 +1145,8 @@ def test_active_parties_are_above_those_that_ended():
     frame.loc[[3, 20], "until"] = pd.NaT
     ax = plot(frame, picture="state.featured")
     names = [text.get_text().split("::")[0] for text in ax.get_yticklabels()]
-    assert names == ["party-3", "party-20", *(f"party-{number}" for number in range(16, 40) if number != 20)]
-    assert any("The latest 25 of 40 parties, active ones first" in text for text in texts_of(ax))
+    assert names == ["party-3", "party-20", *(f"party-{number}" for number in range(27, 40))]
+    assert any("The latest 15 of 40 parties, active ones first" in text for text in texts_of(ax))
 
 
 def test_lifetimes_of_one_party_share_a_row():
@@ -1451,7 +1464,7 @@ def test_the_picture_of_waste_has_the_groups_that_wasted_most():
     wasted = pd.Series(range(40), dtype="Int64")
     ax = plot(frame.assign(wasted_traffic_cost=wasted, requests=wasted[::-1].to_numpy("int64")), picture="cost.wasted")
     labels = [text.get_text() for text in ax.get_yticklabels()]
-    assert [int(label.split("(")[1].rstrip(")")) for label in labels] == list(range(24, -1, -1))
+    assert [int(label.split("(")[1].rstrip(")")) for label in labels] == list(range(14, -1, -1))
 
 
 def test_rows_of_accepted_requests_have_their_number():

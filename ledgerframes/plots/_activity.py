@@ -232,7 +232,7 @@ def activity_what_if(chart: Chart) -> None:
 
     Rounds are summed.
 
-    A bar per party with the change of its weight [weighted bytes], the 25 with the largest weight, each with the
+    A bar per party with the change of its weight [weighted bytes], the 15 with the largest weight, each with the
     weights before and after.
 
     Examples

@@ -86,8 +86,10 @@ class Chart:
     def largest(self, rows: pd.DataFrame, column: str = "requests") -> pd.DataFrame:
         """Return the rows with the largest counts in the order of the frame.
 
-        Those that differ are among them, however small they are.
+        Those that differ are among them, however small they are. All hours of the day are.
         """
+        if self.by == "hour":
+            return rows
         differs = is_true(rows["differs"]) if "differs" in rows else np.zeros(len(rows), bool)
         by_count = np.argsort(-r.numbers(rows[column]), kind="stable")
         visible = by_count[np.argsort(~differs[by_count], kind="stable")][: r.MAX_ROWS]

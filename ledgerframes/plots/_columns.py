@@ -25,7 +25,7 @@ def draw_column(chart: Chart) -> None:
     if chart.is_over_time:
         show_axis(ax.yaxis, chart, s.lines(chart, chart.group_table(values, values)))
     else:
-        order = np.argsort(-np.nan_to_num(values), kind="stable")[: r.MAX_BARS]
+        order = np.argsort(-np.nan_to_num(values), kind="stable")[: r.MAX_ROWS]
         labels = row_names(chart)
         s.bars(chart, [labels[row] for row in order], values[order], [c.plain(value) for value in values[order]])
         show_axis(ax.xaxis, chart, float(np.nanmax(values)))

@@ -123,7 +123,7 @@ def cost_requests(chart: Chart) -> None:
     >>> ax = lf.plot(lf.cost.requests(day))
     """
     known = chart.frame[chart.frame["total_traffic_cost"].notna()]
-    visible = known.head(r.MAX_BARS)
+    visible = known.head(r.MAX_ROWS)
     kinds = visible[["kind", "template_name", "choice"]].itertuples(index=False)
     labels = [f"{r.template_label(*kind)}  {r.label(each[:8])}…" for kind, each in zip(kinds, visible["update_id"], strict=True)]
     costs = r.numbers(visible["total_traffic_cost"])
@@ -134,7 +134,7 @@ def cost_requests(chart: Chart) -> None:
     s.bars(chart, labels, costs, texts)
     chart.ax.set_xlim(0, costs.max() * 1.4 or 1)
     c.bytes_axis(chart.ax.xaxis, costs.max(), chart.axis_title("total_traffic_cost"))
-    omitted = r.omitted_note(len(known) - len(visible), r.MAX_BARS, "requests")
+    omitted = r.omitted_note(len(known) - len(visible), r.MAX_ROWS, "requests")
     chart.show_titles(omitted)
 
 

@@ -79,7 +79,7 @@ def cost_compare(chart: Chart) -> None:
     if both.empty:
         return chart.show_message("No kind of request has a median before and after.")
     order = np.argsort(~both["judgment"].isin(JUDGMENT_COLORS), kind="stable")
-    visible = both.iloc[order[: r.MAX_BARS]]
+    visible = both.iloc[order[: r.MAX_ROWS]]
     before, after, low, high = (r.numbers(visible[name]) for name in ("median_before", "median_after", "low_all", "high_all"))
     ink = c.text_color(chart.ax)
     colors = [c.color(JUDGMENT_COLORS[each]) if each in JUDGMENT_COLORS else ink for each in visible["judgment"]]
@@ -143,7 +143,7 @@ def cost_estimate(chart: Chart) -> None:
 def cost_budget(chart: Chart) -> None:
     """Draw the cost of each kind of request as a percentage of its budget.
 
-    Value over budget [%], highest first, one bar for each of the 25 kinds with the highest, with a line at 100 %. Its texts
+    Value over budget [%], highest first, one bar for each of the 15 kinds with the highest, with a line at 100 %. Its texts
     say limit, because a budget can come from other weeks instead of from somebody who set it.
 
     Examples

@@ -99,7 +99,7 @@ def economy_reward_split(chart: Chart) -> None:
     sums = frame.assign(**{name: np.nan_to_num(chart.numbers(name)) for name in sides})
     sums = sums.groupby(["provider", "beneficiary"], dropna=False)[sides].sum().reset_index()
     totals = sums.groupby("provider", dropna=False)[sides].sum().max(axis=1).sort_values(ascending=False, kind="stable")
-    visible = list(totals.index[: r.MAX_BARS])
+    visible = list(totals.index[: r.MAX_ROWS])
     is_known = frame["coupon_amount"].notna().groupby(frame["provider"], dropna=False).any().reindex(visible).to_numpy(dtype=bool)
     for name, shift, color in (("expected", -0.19, c.color(2)), ("actual", 0.19, c.color(0))):
         ends = np.where(is_known, 0.0, np.nan)

@@ -43,7 +43,7 @@ COLORS = {"p50": 0, "p95": 1}
 def verdict_latency(chart: Chart) -> None:
     """Draw the median and the 95th percentile of the latency with their intervals.
 
-    Latency [s]: two bars per group, the 25 with the most requests, or points over hours and days. Over record time [UTC]: a
+    Latency [s]: two bars per group, the 15 with the most requests, or points over hours and days. Over record time [UTC]: a
     line per percentile, also of the 99th, on a logarithmic axis with a line at the timeout of 30 s. Groups over time: a
     panel with the medians for each of the 12 largest.
 
@@ -56,7 +56,7 @@ def verdict_latency(chart: Chart) -> None:
     """
     ax, frame = chart.ax, chart.frame
     is_known = frame["p50"].notna()
-    rows = frame if chart.has_periods else chart.largest(frame[is_known])
+    rows = frame if chart.has_periods else frame[is_known] if chart.by == "day" else chart.largest(frame[is_known])
     seconds = {name: np.maximum(r.numbers(rows[name]), MIN_SECONDS) for name in PERCENTILES}
     notes = (r.coverage_note(frame, "Verdict"), r.few_requests_note(rows, PERCENTILES if chart.has_periods else [*COLORS]))
     if chart.has_periods and chart.by:
@@ -185,7 +185,7 @@ def _timeout_line(ax: Axes) -> dict[str, Any]:
 def verdict_waited_for(chart: Chart) -> None:
     """Draw how often requests that need a party's confirmation are slow.
 
-    Share of slow requests [%] with its 95 % interval, highest first, one row for each of the 25 parties or participants that
+    Share of slow requests [%] with its 95 % interval, highest first, one row for each of the 15 parties or participants that
     most requests need.
 
     Examples
@@ -225,7 +225,7 @@ def verdict_head_of_line(chart: Chart) -> None:
 
     An interval of 30 s is too short to be seen in a window of hours, so a circle stands for each request.
 
-    Record time [UTC], one row for each of the 25 participants with the most added time. The area of a circle grows with the
+    Record time [UTC], one row for each of the 15 participants with the most added time. The area of a circle grows with the
     added time, and a cross has no victims.
 
     Examples

@@ -98,7 +98,7 @@ def _draw_outcomes(chart: Chart, columns: Mapping[str, list[str]], row: str) -> 
 def reconcile_contracts(chart: Chart) -> None:
     """Draw whether the history leads to the contracts of a snapshot.
 
-    One row per template, the 25 with the most contracts that are not equal, and the number of contracts of each outcome.
+    One row per template, the 15 with the most contracts that are not equal, and the number of contracts of each outcome.
 
     Examples
     --------

@@ -22,8 +22,7 @@ from ledgerframes.texts.short_names import break_before_fingerprints, display_wi
 
 MAX_LABEL = 38
 MAX_KIND = 44  # letters of template and choice
-MAX_BARS = 15
-MAX_ROWS = 25
+MAX_ROWS = 15  # as many as a table shows, so that a picture is readable on a printed page
 OTHER = "other"
 NO_NAME = "(no name)"  # where a name is sent that is empty
 PERIOD_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
@@ -246,7 +245,7 @@ def is_other(label: str) -> bool:
     return bool(re.fullmatch(rf"{OTHER} \([\d,]+\)", label))
 
 
-def group_remaining(labels: list[str], values: Numbers, max_rows: int = MAX_BARS) -> tuple[list[str], Numbers]:
+def group_remaining(labels: list[str], values: Numbers, max_rows: int = MAX_ROWS) -> tuple[list[str], Numbers]:
     """Return the first rows, and the sum of all others as one row."""
     if len(values) <= max_rows + 1:
         return labels, values

@@ -27,7 +27,7 @@ GAP, MAX_BINS_WITH_GAPS = 0.06, 60  # between cells, of a cell
 def reconcile_rewards(chart: Chart) -> None:
     """Draw which links from the records of each round to its coupons hold.
 
-    With ``by="party"``, the 25 parties with the most coin are shown. More than 240 rounds are shown in groups.
+    With ``by="party"``, the 15 parties with the most coin are shown. More than 240 rounds are shown in groups.
 
     One row per link, or per party, a cell per round in the color of its status, the worst one of a group.
 

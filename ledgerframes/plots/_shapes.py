@@ -69,9 +69,9 @@ def ranked_bars(chart: Chart, labels: list[str], values: r.Numbers, to_text: Cal
     A missing share has no text. The share of all other rows is missing where rows overlap: a request counts for each of its
     parties.
     """
-    rest = shares[r.MAX_BARS :].sum() if shares.sum() <= 1 + SHARES_ERROR else np.nan
+    rest = shares[r.MAX_ROWS :].sum() if shares.sum() <= 1 + SHARES_ERROR else np.nan
     labels, values = r.group_remaining(labels, values)
-    visible = shares if len(shares) == len(values) else np.append(shares[: r.MAX_BARS], rest)
+    visible = shares if len(shares) == len(values) else np.append(shares[: r.MAX_ROWS], rest)
     texts = [
         to_text(value) + ("" if np.isnan(share) else f"  ({r.percent(share, 1)})")
         for value, share in zip(values, visible, strict=True)

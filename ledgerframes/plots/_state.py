@@ -55,7 +55,7 @@ def _name_rounds(numbers: pd.Series) -> str:
 def state_featured(chart: Chart) -> None:
     """Draw from when to when parties have a featured right.
 
-    Record time [UTC], one row for each of the 25 parties whose first right is latest, active ones first, with the factor
+    Record time [UTC], one row for each of the 15 parties whose first right is latest, active ones first, with the factor
     after its name, or the lowest and the highest one where it changes.
 
     Examples
@@ -81,7 +81,7 @@ def _factor(low: float, high: float) -> str:
 def state_super_validators(chart: Chart) -> None:
     """Draw from when to when super validators belong to the network.
 
-    Record time [UTC], one row for each of the 25 super validators that joined last, active ones first, with the latest reward
+    Record time [UTC], one row for each of the 15 super validators that joined last, active ones first, with the latest reward
     weight after its name.
 
     Examples

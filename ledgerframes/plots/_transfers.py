@@ -44,7 +44,7 @@ def economy_transfers(chart: Chart) -> None:
     groups = frame.groupby(["instrument_admin", "instrument_id"], dropna=False, sort=False).ngroup()
     order = groups.value_counts(sort=False).sort_values(ascending=False, kind="stable").index
     outcome = pd.Series([_outcome(*pair) for pair in zip(frame["choice"], frame["output"], strict=True)], frame.index)
-    parts = [groups == number for number in order[: r.MAX_BARS]]
+    parts = [groups == number for number in order[: r.MAX_ROWS]]
     names = number_repeated([_name(frame[part].iloc[0]) for part in parts])
     labels = [f"{_moved(frame[part & (outcome == MOVED)])}\n{name}".strip() for part, name in zip(parts, names, strict=True)]
     counts = {name: np.array([(outcome[part] == name).sum() for part in parts], "float64") for name in STYLES}

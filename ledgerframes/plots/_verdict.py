@@ -25,7 +25,7 @@ TOO_FEW = f"No group has a period with {MIN_REQUESTS} decided requests."
 def verdict_outcomes(chart: Chart) -> None:
     """Draw rejection rates with their 95 % intervals.
 
-    Rates [%] over time for hours, days and periods. Otherwise: one row per group, the 25 with the most requests, the highest
+    Rates [%] over time for hours, days and periods. Otherwise: one row per group, the 15 with the most requests, the highest
     rate first.
 
     Groups over time: a panel for each of the 12 groups with the most decided requests, all on one scale, with the rate of
@@ -201,8 +201,8 @@ def verdict_quorums(chart: Chart) -> None:
         table = chart.group_table(counts, counts, keys=keys, labels=labels)
         p.panels(chart, table, lambda axis, _: c.count_axis(axis, chart.axis_title("quorums")), lambda count: f"{count:,.0f}")
     else:
-        visible, total, omitted = counts[: r.MAX_BARS], counts.sum(), len(frame) - r.MAX_BARS
-        s.bars(chart, labels[: r.MAX_BARS], visible, [f"{count:,.0f}  ({r.percent(count / total)})" for count in visible])
+        visible, total, omitted = counts[: r.MAX_ROWS], counts.sum(), len(frame) - r.MAX_ROWS
+        s.bars(chart, labels[: r.MAX_ROWS], visible, [f"{count:,.0f}  ({r.percent(count / total)})" for count in visible])
         c.count_axis(ax.xaxis, chart.axis_title("quorums"))
         chart.notes += [
             f"Percent of {total:,.0f} quorums, {len(frame):,} of them different",

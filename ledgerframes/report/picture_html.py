@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,8 +15,6 @@ VARIANTS = {"wide": SVG, "narrow": NARROW_SVG}
 MARKS = "marks"  # of a plot, with their texts, in the metadata of its output
 MARK_SCALE = 10_000  # units of the width and of the height of a plot, for its marks
 ALT = "A plot without a description"
-VIEW_BOX = re.compile(r'viewBox="0 0 (?P<width>[\d.]+) (?P<height>[\d.]+)"')
-TALL = 0.6  # height of a plot over its width
 
 
 def render_pictures(data: dict[str, str], metadata: dict[str, Any]) -> str:
@@ -27,14 +24,7 @@ def render_pictures(data: dict[str, str], metadata: dict[str, Any]) -> str:
     narrow = f'<source media="(max-width: 40rem)" srcset="{_data_url(data[NARROW_SVG])}">' if NARROW_SVG in data else ""
     image = f'<img src="{_data_url(data[SVG])}" alt="{escape(metadata.get("alt", ALT))}">'
     marks = "".join(_render_marks(name, metadata.get(MARKS, {}).get(kind, [])) for name, kind in VARIANTS.items() if kind in data)
-    return f'{caption}<div class="{_plot_class(data[SVG])}"><picture>{narrow}{image}</picture>{marks}</div>'
-
-
-def _plot_class(svg: str) -> str:
-    """Return the class of a plot, which is printed higher if many rows need the room."""
-    box = VIEW_BOX.search(svg)
-    is_tall = box is not None and float(box["height"]) > TALL * float(box["width"])
-    return "plot tall" if is_tall else "plot"
+    return f'{caption}<div class="plot"><picture>{narrow}{image}</picture>{marks}</div>'
 
 
 def _render_marks(name: str, marks: Iterable[Sequence[Any]]) -> str:

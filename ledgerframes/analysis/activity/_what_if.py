@@ -168,7 +168,7 @@ def what_if(
     cost that fewer envelopes would save is not estimated.
 
     Picture, by :func:`ledgerframes.plot`: Rounds are summed. A bar per party with the change of its weight [weighted
-    bytes], the 25 with the largest weight, each with the weights before and after.
+    bytes], the 15 with the largest weight, each with the weights before and after.
 
     Examples
     --------

@@ -109,7 +109,7 @@ def budget(
     Source: traffic summaries and root nodes of history events. Costs depend on the number of validators
     (docs/facts.md#costs-per-network).
 
-    Picture, by :func:`ledgerframes.plot`: Value over budget [%], highest first, one bar for each of the 25 kinds with the
+    Picture, by :func:`ledgerframes.plot`: Value over budget [%], highest first, one bar for each of the 15 kinds with the
     highest, with a line at 100 %. Its texts say limit, because a budget can come from other weeks instead of from somebody
     who set it.
 

@@ -130,7 +130,7 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     migration imported are only in the snapshot (docs/facts.md#contracts-across-migrations). The order of members does not
     count, and a null is the same as an absent member.
 
-    Picture, by :func:`ledgerframes.plot`: One row per template, the 25 with the most contracts that are not equal, and the
+    Picture, by :func:`ledgerframes.plot`: One row per template, the 15 with the most contracts that are not equal, and the
     number of contracts of each outcome.
 
     Examples

@@ -150,7 +150,7 @@ def rewards(
     one does, or as open if it is not clear which one that is. `service` compares the totals, root and batches of a node with
     those of the ledger, or with computed ones. If the frames do not tell, the status is unknown, and `reason` says why.
 
-    Picture, by :func:`ledgerframes.plot`: With ``by="party"``, the 25 parties with the most coin are shown. More than 240
+    Picture, by :func:`ledgerframes.plot`: With ``by="party"``, the 15 parties with the most coin are shown. More than 240
     rounds are shown in groups. One row per link, or per party, a cell per round in the color of its status, the worst one
     of a group.
 

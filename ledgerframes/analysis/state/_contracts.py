@@ -136,7 +136,7 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     -----
     Source: docs/facts.md#state-of-the-network. The factor of a right without one is 1.
 
-    Picture, by :func:`ledgerframes.plot`: Record time [UTC], one row for each of the 25 parties whose first right is
+    Picture, by :func:`ledgerframes.plot`: Record time [UTC], one row for each of the 15 parties whose first right is
     latest, active ones first, with the factor after its name, or the lowest and the highest one where it changes.
 
     Examples
@@ -201,7 +201,7 @@ def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.Da
     -----
     Source: docs/facts.md#state-of-the-network. A change of any rule archives the contract and creates the next one.
 
-    Picture, by :func:`ledgerframes.plot`: Record time [UTC], one row for each of the 25 super validators that joined last,
+    Picture, by :func:`ledgerframes.plot`: Record time [UTC], one row for each of the 15 super validators that joined last,
     active ones first, with the latest reward weight after its name.
 
     Examples

@@ -163,7 +163,7 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     20 s to below 29.9 s than at 29.9 s or more, no request is called a timeout, and none a victim.
 
     Picture, by :func:`ledgerframes.plot`: An interval of 30 s is too short to be seen in a window of hours, so a circle
-    stands for each request. Record time [UTC], one row for each of the 25 participants with the most added time. The area
+    stands for each request. Record time [UTC], one row for each of the 15 participants with the most added time. The area
     of a circle grows with the added time, and a cross has no victims.
 
     Examples

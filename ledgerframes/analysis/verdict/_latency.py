@@ -251,7 +251,7 @@ def latency(
     requests, the median is the lower of the two middle values. A percentile that too few requests support is missing
     (docs/uncertainty.md). With `min_requests`, it is shown without an interval.
 
-    Picture, by :func:`ledgerframes.plot`: Latency [s]: two bars per group, the 25 with the most requests, or points over
+    Picture, by :func:`ledgerframes.plot`: Latency [s]: two bars per group, the 15 with the most requests, or points over
     hours and days. Over record time [UTC]: a line per percentile, also of the 99th, on a logarithmic axis with a line at
     the timeout of 30 s. Groups over time: a panel with the medians for each of the 12 largest.
 

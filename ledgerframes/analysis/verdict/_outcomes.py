@@ -190,7 +190,7 @@ def outcomes(
     never shows its template.
 
     Picture, by :func:`ledgerframes.plot`: Rates [%] over time for hours, days and periods. Otherwise: one row per group,
-    the 25 with the most requests, the highest rate first. Groups over time: a panel for each of the 12 groups with the most
+    the 15 with the most requests, the highest rate first. Groups over time: a panel for each of the 12 groups with the most
     decided requests, all on one scale, with the rate of all groups in gray and without intervals. Periods with fewer than
     20 decided requests of a group have no point, because their rate is mostly chance. Diamonds differ from all other rows
     by more than chance, crosses have too few requests to be judged, and a line is the rate of all.

@@ -173,7 +173,7 @@ def waited_for(
     chance explains. The interval of the difference is not adjusted, so do not judge many rows by it.
 
     Picture, by :func:`ledgerframes.plot`: Share of slow requests [%] with its 95 % interval, highest first, one row for
-    each of the 25 parties or participants that most requests need.
+    each of the 15 parties or participants that most requests need.
 
     Examples
     --------
