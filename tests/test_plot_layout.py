@@ -230,7 +230,7 @@ def test_one_round_is_named_once(picture, make):
     ax.figure.draw_without_rendering()
     low, high = ax.get_xlim()
     ticks = [tick.label1.get_text() for tick in ax.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
-    assert ticks == ["41200"]
+    assert [text.partition("\n")[0] for text in ticks] == ["41200"], "a second line has its opening"
 
 
 def test_bars_without_any_length_have_an_axis_that_can_be_read():
@@ -280,10 +280,10 @@ def test_a_gap_between_two_cells_is_no_time_without_data():
 
 
 def test_a_lifetime_that_ends_as_it_begins_can_be_seen():
-    ax = plot(result("state.featured")(24), picture="state.featured")  # each one lasts no time
+    ax = plot(result("state.featured")(12), picture="state.featured")  # each one lasts no time
     widths = [path.get_extents().width for bars in ax.collections for path in bars.get_paths()]
     low, high = ax.get_xlim()
-    assert len(widths) == 24
+    assert len(widths) == 12
     assert min(widths) > (high - low) / 300
 
 
