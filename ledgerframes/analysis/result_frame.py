@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from html import escape
 
 import pandas as pd
 
 from ledgerframes.analysis.groups import is_measured
-from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.texts.control_characters import escape_control, escape_html
 
 # In ``attrs`` of a result: the name of its figure, the number of its rows, the columns to read first, and the final share of a
 # window that is not all final.
@@ -52,7 +51,7 @@ class ResultFrame(pd.DataFrame):
     def _repr_html_(self) -> str | None:
         """Return the table for a notebook, below its sentence if it has no row."""
         table: str | None = pd.DataFrame(self)._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self._summary)}</p>\n{table}" if self._summary and table else table
+        return f"<p>{escape_html(self._summary)}</p>\n{table}" if self._summary and table else table
 
     @property
     def _summary(self) -> str:

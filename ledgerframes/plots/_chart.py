@@ -86,9 +86,9 @@ class Chart:
     def largest(self, rows: pd.DataFrame, column: str = "requests") -> pd.DataFrame:
         """Return the rows with the largest counts in the order of the frame.
 
-        Those that differ are among them, however small they are. All hours of the day are.
+        Those that differ are among them, however small they are. All hours and days are.
         """
-        if self.by == "hour":
+        if self.by in ("hour", "day"):
             return rows
         differs = is_true(rows["differs"]) if "differs" in rows else np.zeros(len(rows), bool)
         by_count = np.argsort(-r.numbers(rows[column]), kind="stable")

@@ -56,7 +56,7 @@ def verdict_latency(chart: Chart) -> None:
     """
     ax, frame = chart.ax, chart.frame
     is_known = frame["p50"].notna()
-    rows = frame if chart.has_periods else frame[is_known] if chart.by == "day" else chart.largest(frame[is_known])
+    rows = frame if chart.has_periods else chart.largest(frame[is_known])
     seconds = {name: np.maximum(r.numbers(rows[name]), MIN_SECONDS) for name in PERCENTILES}
     notes = (r.coverage_note(frame, "Verdict"), r.few_requests_note(rows, PERCENTILES if chart.has_periods else [*COLORS]))
     if chart.has_periods and chart.by:

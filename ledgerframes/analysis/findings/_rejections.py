@@ -63,4 +63,4 @@ def most_excess(frames: Frames, since: pd.Timestamp, until: pd.Timestamp) -> Rej
     excess = rejected - decided * rates
     position = int(np.where(rejected > 0, excess, -np.inf).argmax()) if other_decided.any() else 0
     participant, counts = str(rows["participant"].iloc[position]), (int(rejected[position]), int(decided[position]))
-    return Rejections(participant, *counts, float(excess[position]), float(excess[excess > 0].sum()))
+    return Rejections(participant, *counts, float(excess[position]), float(np.maximum(excess, 0).sum()))
