@@ -226,6 +226,8 @@ PICTURES = {
     "waste by participant": ("cost.wasted", result("cost.wasted", "participant"), SHARE, ""),
     "waste by participant over time": ("cost.wasted", result("cost.wasted", "participant", over_time=True), TIME, SHARE),
     "comparison": ("cost.compare", result("cost.compare"), COST, ""),
+    "comparison by version": ("cost.compare", result("cost.compare", "version"), COST, ""),
+    "comparison of medians": ("cost.compare_medians", result("cost.compare"), COST, ""),
     "estimates": ("cost.estimate", estimates, COST, COST),
     "budgets": ("cost.budget", result("cost.budget"), SHARE, ""),
     "concentration": ("cost.concentration", limited(result("cost.concentration"), 1), SHARE, ""),
@@ -448,7 +450,7 @@ def test_a_change_that_chance_explains_among_many_kinds_is_not_marked():
     """The band of a change that is not marked has 0 in it, so nothing seems to rise."""
     row = {"relative": 0.1, "median_before": 100, "median_after": 110, "low": 1, "high": 20, "low_all": [1, -5], "high_all": 20}
     frame = result("cost.compare")(2).assign(**row, judgment=["dearer", "no clear change"])
-    ax = plot(frame, picture="cost.compare")
+    ax = plot(frame, picture="cost.compare_medians")
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert ["10.0 %" in label for label in labels] == [True, False]
     bands = [segment[:, 0].tolist() for lines in ax.collections[:1] for segment in lines.get_segments()]
@@ -457,11 +459,41 @@ def test_a_change_that_chance_explains_among_many_kinds_is_not_marked():
 
 def test_a_clear_change_is_drawn_however_small_its_kind_is():
     frame = result("cost.compare", "template")(40).assign(judgment=[*["no clear change"] * 39, "cheaper"], relative=-0.1)
-    ax = plot(frame, picture="cost.compare")
+    ax = plot(frame, picture="cost.compare_medians")
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert len(labels) == 15
     assert ["10.0 %" in label for label in labels] == [True, *[False] * 14]
     assert any("25 kinds not shown" in text for text in texts_of(ax))
+
+
+def compared(*changes, before=100, after=120, judgment="no clear change", **columns):
+    """A comparison with these changes."""
+    frame = result("cost.compare", "template")(len(changes))
+    values = {"change": pd.array(changes, "Int64"), "requests_before": before, "requests_after": after, "judgment": judgment}
+    return frame.assign(**{"relative": 0.1, "not_comparable": pd.array([None] * len(changes), "str"), **values, **columns})
+
+
+def test_the_change_of_a_cost_has_bars_that_add_up_to_it():
+    ax = plot(compared(*range(4_000, 3_960, -1), judgment=[*["no clear change"] * 39, "cheaper"]), picture="cost.compare")
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    lengths = [bar.get_width() for bar in ax.patches]
+    assert len(labels) == 16 and labels[-1] == "other (25)"
+    assert sum(lengths) == sum(range(4_000, 3_960, -1))
+    assert lengths[:15] == [*range(4_000, 3_986, -1), 3_961], "those with a clear change are among the largest"
+    assert ["10.0 %" in label for label in labels] == [*[False] * 14, True, False]
+    assert any("Together +159 kB. In parentheses: requests before → after" in text for text in texts_of(ax))
+    assert "+4.00 kB (100 → 120)" in texts_of(ax)
+
+
+def test_a_change_between_windows_of_unequal_length_is_one_per_day():
+    unknown, reason = pd.array([None, None], "Int64"), "windows of 1 day and 2 days"
+    frame = compared(1, 2, change_per_day=pd.array([-5_000, 2_000], "Int64"), not_comparable=reason).assign(change=unknown)
+    ax = plot(frame, picture="cost.compare")
+    assert [bar.get_width() for bar in ax.patches] == [-5_000, 2_000]
+    assert "per day" in ax.get_xlabel()
+    assert any("Together −3.00 kB per day" in text and reason in text for text in map(" ".join, map(str.split, texts_of(ax))))
+    ax = plot(frame.assign(change_per_day=unknown), picture="cost.compare")
+    assert ax.get_title(loc="left").startswith("Change of the median traffic cost"), "without windows"
 
 
 def test_percentiles_of_few_requests_are_named_below_the_title():
@@ -1486,7 +1518,8 @@ def test_the_ends_of_a_band_are_lines(name):
 
 def test_ticks_have_the_minus_of_other_numbers():
     ax = plot(
-        result("cost.compare", "template")(8).assign(difference=-2_500, low_all=-5_000, high_all=100), picture="cost.compare"
+        result("cost.compare", "template")(8).assign(difference=-2_500, low_all=-5_000, high_all=100),
+        picture="cost.compare_medians",
     )
     ax.figure.canvas.draw()
     texts = [text.get_text() for text in ax.get_xticklabels()]
@@ -1594,14 +1627,14 @@ def test_each_provider_has_an_expected_and_an_actual_bar():
 
 def test_kinds_without_a_median_or_a_value_are_a_sentence():
     few = result("cost.compare")(2)
-    ax = plot(few.assign(median_before=pd.array([None, None], "Int64")), picture="cost.compare")
+    ax = plot(few.assign(median_before=pd.array([None, None], "Int64")), picture="cost.compare_medians")
     assert "No kind of request has a median before and after." in texts_of(ax)
     ax = plot(result("cost.budget")(2).assign(value=pd.array([None, None], "Int64")), picture="cost.budget")
     assert "No kind of request has enough requests for its limit." in texts_of(ax)
 
 
 def test_a_kind_of_few_requests_is_marked_as_such():
-    ax = plot(result("cost.compare")(2).assign(judgment=["too few", "no clear change"]), picture="cost.compare")
+    ax = plot(result("cost.compare")(2).assign(judgment=["too few", "no clear change"]), picture="cost.compare_medians")
     assert ["(few)" in label.get_text() for label in ax.get_yticklabels()] == [True, False]
 
 

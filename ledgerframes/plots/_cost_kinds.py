@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-import pandas as pd
 
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 MAX_ENVELOPES = 25
 MAX_POINTS = 5_000
 EXACT = 1_000_000  # bytes, from which on a limit has its unit
-JUDGMENT_COLORS = {"dearer": 1, "cheaper": 3}
 STATISTICS = {"median": "Median", "max": "Highest", **{f"p{each}": f"{each}th percentile of the" for each in (90, 95, 99)}}
 
 
@@ -56,54 +54,6 @@ def cost_anatomy(chart: Chart) -> None:
     bound = "at least " if envelopes["traffic_cost"].isna().any() else ""
     in_envelopes = f"{bound}{c.size(total)} in {pluralize(int(counts['envelope']), 'envelope')}"
     return chart.show_titles(note, title=f"{chart.title}: {in_envelopes}")
-
-
-@draws("cost.compare", "Change of the median traffic cost")
-def cost_compare(chart: Chart) -> None:
-    """Draw the change of the median cost of each kind, with its interval.
-
-    Change of the median cost [bytes] with its 95 % interval for all kinds together, one row for each of the 15 kinds
-    with the largest change in total, those with a clear change first. An interval that has 0 in it is no clear change. The
-    others have a color.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> noon = "2026-11-08T12:00:00Z"
-    >>> ax = lf.plot(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
-    """
-    frame = chart.frame
-    both = frame[frame["median_before"].notna() & frame["median_after"].notna()]
-    if both.empty:
-        return chart.show_message("No kind of request has a median before and after.")
-    order = np.argsort(~both["judgment"].isin(JUDGMENT_COLORS), kind="stable")
-    visible = both.iloc[order[: r.MAX_ROWS]]
-    before, after, low, high = (r.numbers(visible[name]) for name in ("median_before", "median_after", "low_all", "high_all"))
-    ink = c.text_color(chart.ax)
-    colors = [c.color(JUDGMENT_COLORS[each]) if each in JUDGMENT_COLORS else ink for each in visible["judgment"]]
-    names = zip(chart.labels(visible), visible["relative"], visible["judgment"], strict=True)
-    rows, changes = np.arange(len(visible)), after - before
-    chart.ax.hlines(rows, low, high, colors=colors, linewidth=1.5)
-    chart.ax.scatter(changes, rows, s=32, c=colors, zorder=3)
-    chart.show_rows([_with_change(*each) for each in names])
-    s.change_axis(chart.ax, np.concatenate([changes, low, high]), "Change of the median traffic cost", c.bytes_axis)
-    omitted = len(frame) - len(visible)
-    notes = (
-        "Line: 95 % interval for all kinds together",
-        f"{pluralize(omitted, 'kind')} not shown" if omitted else "",
-        r.few_requests_note(visible, ["median_before", "median_after"]),
-    )
-    return chart.show_titles(*notes)
-
-
-def _with_change(label: str, relative: float, judgment: str) -> str:
-    """Return the label of a kind, with the change of its median if it is clear."""
-    if judgment == "too few":
-        return f"{label}  (few)"
-    is_clear = judgment in JUDGMENT_COLORS and not pd.isna(relative)
-    return f"{label}  ({'+' if relative > 0 else '−'}{r.percent(abs(relative), 1)})" if is_clear else label
 
 
 @draws("cost.estimate", "Actual and estimated traffic cost")

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis.cost.runway_sentences import cases_of, days_left, describe_band, time_to_buy
+from ledgerframes.analysis.cost.runway_sentences import cases_of, days_left, describe_band, describe_mean, time_to_buy
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -62,7 +62,7 @@ def balance_left(periods: Periods) -> KeyFigure | None:
 def _end(row: Any) -> str:
     """Return when a balance ends, and in how many cases."""
     if pd.isna(row.factor):
-        return "at mean burn" if pd.isna(row.runs_dry_middle) else f"ends on {row.runs_dry_middle:%Y-%m-%d} at mean burn"
+        return "at mean burn" if pd.isna(row.runs_dry_middle) else describe_mean(row)
     if pd.isna(row.runs_dry_first):
         return f"in {cases_of(row)}"
     return describe_band(row)

@@ -25,6 +25,7 @@ from ledgerframes.report.notebook import Notebook, tags
 from ledgerframes.report.picture_html import ALT, SVG, render_image, render_pictures
 from ledgerframes.report.registry import ABOUT
 from ledgerframes.report.run_content import RunContent
+from ledgerframes.report.sentences import Statement
 from ledgerframes.report.sparklines import first_day_of, sparkline
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
 from ledgerframes.report.titles import describe_window, format_time, title_of_window
@@ -127,7 +128,7 @@ def render(book: Notebook, run: RunContent, *, is_folded: bool = False) -> str:
         sections=_split(blocks, contents.sections()),
         run=run,
         window=window,
-        summary=[each for each in run["summary"] if each.get("key_figure") not in labels],
+        summary=sorted((each for each in run["summary"] if each.get("key_figure") not in labels), key=_has_no_next_step),
         first_day=first_day_of(run),
         anchors={ABOUT: "about-this-page"} | {unescape(heading.html): heading.anchor for heading in contents.headings},
         is_folded=is_folded,
@@ -136,6 +137,10 @@ def render(book: Notebook, run: RunContent, *, is_folded: bool = False) -> str:
         weekly_link_start=WEEKLY_LINK_START,
         weekly_link_end=WEEKLY_LINK_END,
     )
+
+
+def _has_no_next_step(statement: Statement) -> bool:
+    return not statement.get("next_step")
 
 
 def render_template(name: str, **values: Any) -> str:

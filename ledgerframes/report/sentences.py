@@ -82,9 +82,12 @@ class Statement(TypedDict):
         Further sentences.
     key_figure : str
         Label of the key figure that says as much, if there is one. A page with this figure leaves the statement out.
+    next_step : str
+        The end of the sentence, on what to do, if there is something to do. A page begins with such statements.
     """
 
     term: str
     text: str
     details: list[str]
     key_figure: NotRequired[str]
+    next_step: NotRequired[str]

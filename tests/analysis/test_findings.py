@@ -384,7 +384,7 @@ def test_a_balance_that_ends_is_a_fact(quiet: Frames) -> None:
     row = only(lf.findings(quiet, participant="val-0", balance=balance), "balance", "balance")
     (end,) = lf.cost.runway_end(quiet, participant="val-0", balance=balance)["runs_dry_first"]
     assert (row["name"], row["value"], row["until"]) == ("val-0", 100_000, end)
-    assert row["sentence"] == f"The balance of participant val-0, 100 kB, can end on {end:%Y-%m-%d %H:%M}."
+    assert row["sentence"] == f"The balance of participant val-0, 100 kB, can run out on {end:%Y-%m-%d %H:%M}."
     lasts = lf.findings(quiet, participant="val-0", balance=lf.TrafficBalance(10**12, MONDAY + WEEK))
     assert lasts.empty
 

@@ -137,7 +137,7 @@ def test_a_balance_that_ends_soon_needs_attention(net_of_weeks: lf.Network, tmp_
     assert [*differences(result.run["attention"], Attention)] == []
     headings = {each["text"]: each["heading"] for each in result.run["attention"]["findings"]}
     (ends,) = [text for text in headings if text.startswith("The balance of participant")]
-    assert headings[ends] == "How long does the traffic balance last?" and "can end on 2026-11-09" in ends
+    assert headings[ends] == "How long does the traffic balance last?" and "can run out on 2026-11-09" in ends
 
 
 def run_with(findings: list[str], *, others: int = 0) -> dict[str, Any]:

@@ -199,9 +199,10 @@ def test_a_balance_that_ends_within_the_week_is_said_first() -> None:
         (row,) = lf.cost.runway_end(weeks, participant=payer, balance=lf.TrafficBalance(balance, WEEK.until)).itertuples()
         assert first["term"] == "Traffic balance"
         since, until = (f"{end:%Y-%m-%d}" for end in (row.runs_dry_first, row.runs_dry_last))
-        ends = f"on {since}" if since == until else f"from {since} to {until}"
-        assert f"The given balance of {size_of(balance)} ends {ends}, in 4 of 5 cases." in first["text"]
-        assert first["text"].endswith(f" Buy traffic before {row.runs_dry_first:%Y-%m-%d %H:%M} UTC.")
+        ends = f"on {since}" if since == until else f"between {since} and {until}"
+        assert f"The given balance of {size_of(balance)} runs out {ends}, in 4 of 5 cases." in first["text"]
+        assert first["next_step"] == f"Buy traffic before {row.runs_dry_first:%Y-%m-%d %H:%M} UTC."
+        assert first["text"].endswith(f" {first['next_step']}")
         assert ("within 7 days" in first["text"]) == is_soon == (row.runs_dry_first <= WEEK.until + 7 * DAY)
     assert summarize(["balance"], Periods(after, None, weeks=weeks), Prices()) == []
     short = Periods(after, None, weeks=after, balance=1_000, participant=payer)
@@ -219,5 +220,5 @@ def test_a_forecast_says_whether_its_balance_was_given(net: Network, monkeypatch
     weeks = decided({(day, "payer"): (0, 30) for day in range(28)}, Window(WEEK.until - 28 * DAY, WEEK.until))
     monkeypatch.setattr(forecast, "load_events", lambda *_, **__: weeks)
     after = weeks.between(MONDAY, WEEK.until)
-    assert " window. The given balance of 5.00 kB ends " in describe_forecast(net, after, weeks, balance=5_000)
+    assert " window. The given balance of 5.00 kB runs out " in describe_forecast(net, after, weeks, balance=5_000)
     assert " Its balance is not known. Four times this burn, 84.0 kB, would last " in describe_forecast(net, after, weeks)

@@ -100,7 +100,7 @@ def test_a_balance_lasts_as_the_forecast_says(part: int) -> None:
     first, last = ((end - row.balance_at).days for end in (row.runs_dry_first, row.runs_dry_last))
     assert figure["value"] == (f"{first} to {last} days" if first != last else f"{first} days")
     since, until = (f"{end:%Y-%m-%d}" for end in (row.runs_dry_first, row.runs_dry_last))
-    ends = f"ends {f'on {since}' if since == until else f'from {since} to {until}'}, in 4 of 5 cases"
+    ends = f"runs out {f'on {since}' if since == until else f'between {since} and {until}'}, in 4 of 5 cases"
     step = f"buy traffic before {row.runs_dry_first:%Y-%m-%d %H:%M} UTC"
     assert figure["note"] == f"{size_of(balance)} given for payer · {ends} · {step}"
 
@@ -176,5 +176,5 @@ def test_the_end_of_a_balance_can_be_without_a_band() -> None:
     start = pd.Timestamp("2026-11-08", tz="UTC")
     row = SimpleNamespace(factor=math.nan, runs_dry_first=pd.NaT, runs_dry_middle=pd.NaT, runs_dry_last=pd.NaT)
     assert _end(row) == "at mean burn"
-    assert _end(SimpleNamespace(**{**vars(row), "runs_dry_middle": start})) == "ends on 2026-11-08 at mean burn"
+    assert _end(SimpleNamespace(**{**vars(row), "runs_dry_middle": start})) == "runs out on 2026-11-08 at mean burn"
     assert _end(SimpleNamespace(**{**vars(row), "factor": 1.2})) == "in 9 of 10 cases"

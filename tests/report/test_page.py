@@ -384,6 +384,16 @@ def test_the_head_says_only_what_the_key_figures_do_not() -> None:
     assert [term for term in terms if f"About {term}." in page] == ["Latency", "Rejections"]
 
 
+def test_what_to_do_begins_the_sentences_at_the_head() -> None:
+    summary = [
+        {"term": "Total", "text": "About all.", "details": []},
+        {"term": "Balance", "text": "It ends. Buy <now>.", "details": [], "next_step": "Buy <now>."},
+    ]
+    page = render(book_of(), {**RUN, "summary": summary})
+    assert '<dd>It ends. <span class="next"><b>Next step</b> Buy &lt;now&gt;.</span></dd>' in page
+    assert page.index("It ends.") < page.index("About all.")
+
+
 def test_pictures_of_other_libraries_are_shown_and_unknown_outputs_left_out() -> None:
     png = {"output_type": "display_data", "data": {"image/png": "aGk=\n"}, "metadata": {"image/png": {"width": 40}}}
     blocks = [_output_block(each) for each in (png, {**png, "metadata": {}}, {**png, "data": {"application/x": "secret"}})]

@@ -215,14 +215,15 @@ def test_one_provider_is_singular() -> None:
     assert describe_activity(Periods(frames, None), Prices())[0]["text"].startswith("1 weighted byte for 1 app provider. p has")
 
 
+BUY = "Buy traffic before 2026-11-08 00:00 UTC."
 NO_BAND = "A week of the history has no burn, so there is no band."
 
 
 @pytest.mark.parametrize(
     ("middle", "factor", "text"),
     [
-        (pd.Timestamp(START), math.nan, f"ends on 2026-11-08 at mean burn. {NO_BAND} Buy traffic before 2026-11-08 00:00 UTC."),
-        (pd.NaT, math.nan, f"ends after more than a year at mean burn. {NO_BAND}"),
+        (pd.Timestamp(START), math.nan, f"runs out on 2026-11-08 at mean burn. {NO_BAND} {BUY}"),
+        (pd.NaT, math.nan, f"lasts more than a year at mean burn. {NO_BAND}"),
         (pd.NaT, 1.2, "lasts more than a year, in 9 of 10 cases."),
     ],
 )
@@ -237,18 +238,18 @@ def test_an_end_within_a_week_is_said(days: int, is_soon: bool) -> None:
     first = pd.Timestamp(START) + timedelta(days=days)
     ends = {"runs_dry_first": first, "runs_dry_middle": first, "runs_dry_last": pd.NaT, "factor": 1.2}
     text = describe_runway(pd.DataFrame([{**ends, "balance": 5_000, "balance_at": pd.Timestamp(START)}]))
-    assert text.startswith(f"A balance of 5.00 kB ends from {first:%Y-%m-%d} to more than a year, in 4 of 5 cases.")
+    assert text.startswith(f"A balance of 5.00 kB runs out on {first:%Y-%m-%d} at the earliest, in 4 of 5 cases.")
     assert ("within 7 days" in text) == is_soon
 
 
 @pytest.mark.parametrize(
     ("first", "last", "left", "ends"),
     [
-        (0.5, 0.9, "less than an hour", "ends on 2026-11-08"),
-        (3, 4.5, "3 to 4 hours", "ends on 2026-11-08"),
-        (1, 1.5, "1 hour", "ends on 2026-11-08"),
-        (20, 47, "20 to 47 hours", "ends from 2026-11-08 to 2026-11-09"),
-        (20, 48, "0 to 2 days", "ends from 2026-11-08 to 2026-11-10"),
+        (0.5, 0.9, "less than an hour", "runs out on 2026-11-08"),
+        (3, 4.5, "3 to 4 hours", "runs out on 2026-11-08"),
+        (1, 1.5, "1 hour", "runs out on 2026-11-08"),
+        (20, 47, "20 to 47 hours", "runs out between 2026-11-08 and 2026-11-09"),
+        (20, 48, "0 to 2 days", "runs out between 2026-11-08 and 2026-11-10"),
     ],
 )
 def test_a_balance_that_ends_soon_lasts_some_hours(first: float, last: float, left: str, ends: str) -> None:

@@ -60,7 +60,7 @@ def test_a_second_run_shows_the_change_and_its_cause(
     ):
         assert part in page
     assert '<a href="tables/statement.csv">' in page and '<th scope="col"' in page
-    assert 'alt="Change of the median traffic cost' in page and "A plot without a description" not in page
+    assert 'alt="Change of the traffic cost' in page and "A plot without a description" not in page
 
     settings = {"EVENTS": "600", "DAYS": "2", "STORE": str(store), "PROVISIONAL_MINUTES": "0"}
     for name, value in settings.items():

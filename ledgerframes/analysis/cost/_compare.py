@@ -89,13 +89,15 @@ COMPARE = declare.Figure(
         ),
         declare.amount("coin_difference", "Difference in coin, at the list price. Missing without prices.", "coin"),
         declare.cost(
-            "change", "Total cost after minus total cost before. Missing if the windows differ in length.", "Change of the total"
+            "change",
+            "Total cost after minus total cost before. Missing if the windows differ in length.",
+            "Change of the traffic cost",
         ),
         declare.integer(
             "change_per_day",
             "Total cost per day after minus total cost per day before, rounded half up. Missing without two windows.",
             "bytes per day",
-            "Change of the total per day",
+            "Change of the traffic cost per day",
         ),
         declare.rate(
             "contribution",
@@ -207,9 +209,10 @@ def compare(
     (docs/facts.md#costs-per-network). If the windows differ in length, ``change_per_day`` compares the totals, and
     ``coverage_time`` is the part of the longer window that both cover.
 
-    Picture, by :func:`ledgerframes.plot`: Change of the median cost [bytes] with its 95 % interval for all kinds together,
-    one row for each of the 15 kinds with the largest change in total, those with a clear change first. An interval that has
-    0 in it is no clear change. The others have a color.
+    Picture, by :func:`ledgerframes.plot`: Change of the total cost [bytes, or bytes per day if the windows differ in
+    length], one bar for each of the 15 kinds with the largest change, those with a clear change of the median among them,
+    in a color. The last bar is the sum of all others. By version, where a request is in several rows, and without windows:
+    the change of the median cost with its 95 % interval, which ``picture="cost.compare_medians"`` draws for any result.
 
     Examples
     --------

@@ -14,7 +14,8 @@ from ledgerframes.texts.representation import capitalize, pluralize
 
 SOON = timedelta(days=7)
 LONG = "more than a year"
-USED_UP = "balance is used up. Buy traffic now."
+BUY_NOW = "Buy traffic now."
+USED_UP = f"balance is used up. {BUY_NOW}"
 GIVEN_USED_UP = f"The given {USED_UP}"
 
 
@@ -36,8 +37,7 @@ def _end(name: str, row: Any) -> str:
     amount = f"{name} of {printing.size(row.balance)}"
     first, middle = row.runs_dry_first, row.runs_dry_middle
     if pd.isna(row.factor):
-        end = f"after {LONG}" if pd.isna(middle) else f"on {middle:%Y-%m-%d}"
-        return f"{amount} ends {end} at mean burn. A week of the history has no burn, so there is no band.{_step(row, middle)}"
+        return f"{amount} {describe_mean(row)}. A week of the history has no burn, so there is no band.{_step(row, middle)}"
     if pd.isna(first):
         return f"{amount} lasts {LONG}, in {cases_of(row)}."
     return f"{amount} {describe_band(row)}.{_step(row, first)}"
@@ -73,15 +73,32 @@ def days_left(row: Any) -> str:
 
 
 def describe_band(row: Any) -> str:
-    """Return from when to when a balance ends that does not last more than a year."""
+    """Return between which days a balance runs out that does not last more than a year."""
     since = f"{row.runs_dry_first:%Y-%m-%d}"
-    until = LONG if pd.isna(row.runs_dry_last) else f"{row.runs_dry_last:%Y-%m-%d}"
-    return f"ends {f'on {since}' if since == until else f'from {since} to {until}'}, in {cases_of(row)}"
+    if pd.isna(row.runs_dry_last):
+        return f"runs out on {since} at the earliest, in {cases_of(row)}"
+    until = f"{row.runs_dry_last:%Y-%m-%d}"
+    return f"runs out {f'on {since}' if since == until else f'between {since} and {until}'}, in {cases_of(row)}"
+
+
+def describe_mean(row: Any) -> str:
+    """Return the day on which a balance runs out if the burn stays at its mean."""
+    end = row.runs_dry_middle
+    return f"lasts {LONG} at mean burn" if pd.isna(end) else f"runs out on {end:%Y-%m-%d} at mean burn"
 
 
 def cases_of(row: Any) -> str:
     """Return how often a balance ends within the band of a forecast."""
     return "9 of 10 cases" if pd.isna(row.runs_dry_first) else "4 of 5 cases"
+
+
+def purchase_of(forecast: pd.DataFrame) -> str:
+    """Return the sentence on when to buy traffic, with which those above end."""
+    (row,) = iter_rows(forecast)
+    if not row.balance:
+        return BUY_NOW
+    step = time_to_buy(row)
+    return f"{capitalize(step)}." if step else ""
 
 
 def time_to_buy(row: Any) -> str:
@@ -91,6 +108,6 @@ def time_to_buy(row: Any) -> str:
 
 
 def _step(row: Any, end: pd.Timestamp) -> str:
-    soon = " The earliest of these ends is within 7 days." if end - row.balance_at <= SOON else ""
+    soon = " It can run out within 7 days." if end - row.balance_at <= SOON else ""
     step = time_to_buy(row)
     return f"{soon} {capitalize(step)}." if step else soon

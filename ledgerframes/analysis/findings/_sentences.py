@@ -123,7 +123,9 @@ def _statement(row: Any, before: str) -> str:
 
 def _of_balance(row: Any) -> str:
     owner = f"the balance of participant {escape_control(row.name)}"
-    return f"{owner}, {printing.size(round(row.value))}, can end on {_time(row.until)}." if row.value else f"{owner} is used up."
+    if not row.value:
+        return f"{owner} is used up."
+    return f"{owner}, {printing.size(round(row.value))}, can run out on {_time(row.until)}."
 
 
 def _of_one_request(row: Any, before: str) -> str:

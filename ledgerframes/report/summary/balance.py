@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis.cost.runway_sentences import GIVEN_USED_UP, describe_end, describe_given_balance
+from ledgerframes.analysis.cost.runway_sentences import BUY_NOW, GIVEN_USED_UP, describe_end, describe_given_balance, purchase_of
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import CoverageError
@@ -80,11 +80,14 @@ def forecast_balance(periods: Periods) -> pd.DataFrame:
 def _runway(periods: Periods) -> list[Statement]:
     participant = owner_of(periods)
     name = f"Participant {shorten(participant)}: " if participant else ""
-    try:
-        text = f"{name}{describe_given_balance(forecast_balance(periods)) if periods.balance else GIVEN_USED_UP}"
-    except CoverageError as error:
-        return [Statement(term="Traffic balance", text=f"{name}No forecast. {error}", details=[])]
-    return [Statement(term="Traffic balance", text=text, details=[], key_figure=BALANCE)]
+    text, step = GIVEN_USED_UP, BUY_NOW
+    if periods.balance:
+        try:
+            forecast = forecast_balance(periods)
+        except CoverageError as error:
+            return [Statement(term="Traffic balance", text=f"{name}No forecast. {error}", details=[])]
+        text, step = describe_given_balance(forecast), purchase_of(forecast)
+    return [Statement(term="Traffic balance", text=f"{name}{text}", details=[], key_figure=BALANCE, next_step=step)]
 
 
 def describe_runway(forecast: pd.DataFrame) -> str:
@@ -111,8 +114,8 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     >>> balance = lf.TrafficBalance(200_000, "2026-11-09")
     >>> text = describe_runway(lf.cost.runway_end(frames, participant=payer, balance=balance))
     >>> print(text.replace(". ", ".\n"))
-    A balance of 200 kB ends from 2026-11-09 to 2026-11-10, in 4 of 5 cases.
-    The earliest of these ends is within 7 days.
+    A balance of 200 kB runs out between 2026-11-09 and 2026-11-10, in 4 of 5 cases.
+    It can run out within 7 days.
     Buy traffic before 2026-11-09 22:00 UTC.
     """
     return describe_end(forecast)

@@ -1,0 +1,145 @@
+"""Plots of what the kinds of request cost before and after."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
+from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
+
+JUDGMENT_COLORS = {"dearer": 1, "cheaper": 3}
+TEXT_SHARE = 0.45  # of the axis, for a text at the end of a bar
+
+
+@draws("cost.compare", "Change of the traffic cost")
+def cost_compare(chart: Chart) -> None:
+    """Draw the change of the total cost of each kind, with its requests before and after.
+
+    Change of the total cost [bytes, or bytes per day if the windows differ in length], one bar for each of the 15 kinds with
+    the largest change, those with a clear change of the median among them, in a color. The last bar is the sum of all
+    others. By version, where a request is in several rows, and without windows: the change of the median cost with its 95 %
+    interval, which ``picture="cost.compare_medians"`` draws for any result.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> noon = "2026-11-08T12:00:00Z"
+    >>> ax = lf.plot(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
+    """
+    name = "change" if chart.frame["change"].notna().any() else "change_per_day"
+    known = chart.frame[chart.frame[name].notna()]
+    if chart.by == "version" or known.empty:
+        return _draw_medians(chart)
+    is_clear = known["judgment"].isin(JUDGMENT_COLORS).to_numpy(dtype=bool)
+    rows, changes = _first_rows(is_clear), r.numbers(known[name])
+    visible, values, rest = known.iloc[rows], changes[rows], np.delete(changes, rows)
+    names = zip(chart.labels(visible), visible["relative"], visible["judgment"], strict=True)
+    labels, colors = [_with_change(*each) for each in names], [_color(each, c.color(0)) for each in visible["judgment"]]
+    counts = zip(values, visible["requests_before"], visible["requests_after"], strict=True)
+    texts = [f"{_signed_size(change)} ({before:,} → {after:,})" for change, before, after in counts]
+    if len(rest):
+        labels, texts = [*labels, f"{r.OTHER} ({len(rest):,})"], [*texts, _signed_size(rest.sum())]
+        values, colors = np.append(values, rest.sum()), [*colors, c.color(2)]
+    _draw_bars(chart, labels, values, texts, colors)
+    c.bytes_axis(chart.ax.xaxis, float(np.abs(values).max()), chart.axis_title(name))
+    unknown = len(chart.frame) - len(known)
+    notes = (
+        f"Together {_signed_size(changes.sum())}{' per day' if name == 'change_per_day' else ''}",
+        "In parentheses: requests before → after",
+        "In color, with percent: a clear change of the median" if is_clear.any() else "",
+        f"Not comparable: {known['not_comparable'].iloc[0]}" if known["not_comparable"].notna().any() else "",
+        f"{pluralize(unknown, 'kind')} without a known change" if unknown else "",
+    )
+    return chart.show_titles(*notes)
+
+
+@draws("cost.compare", "Change of the median traffic cost", picture="cost.compare_medians")
+def cost_compare_medians(chart: Chart) -> None:
+    """Draw the change of the median cost of each kind, with its interval.
+
+    Change of the median cost [bytes] with its 95 % interval for all kinds together, one row for each of the 15 kinds
+    with the largest change in total, those with a clear change first. An interval that has 0 in it is no clear change. The
+    others have a color.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> noon = "2026-11-08T12:00:00Z"
+    >>> compared = lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09"))
+    >>> ax = lf.plot(compared, picture="cost.compare_medians")
+    """
+    return _draw_medians(chart)
+
+
+def _draw_medians(chart: Chart) -> None:
+    chart.title = "Change of the median traffic cost"
+    frame = chart.frame
+    both = frame[frame["median_before"].notna() & frame["median_after"].notna()]
+    if both.empty:
+        return chart.show_message("No kind of request has a median before and after.")
+    order = np.argsort(~both["judgment"].isin(JUDGMENT_COLORS), kind="stable")
+    visible = both.iloc[order[: r.MAX_ROWS]]
+    before, after, low, high = (r.numbers(visible[name]) for name in ("median_before", "median_after", "low_all", "high_all"))
+    colors = [_color(each, c.text_color(chart.ax)) for each in visible["judgment"]]
+    rows, changes = np.arange(len(visible)), after - before
+    chart.ax.hlines(rows, low, high, colors=colors, linewidth=1.5)
+    chart.ax.scatter(changes, rows, s=32, c=colors, zorder=3)
+    names = zip(chart.labels(visible), visible["relative"], visible["judgment"], strict=True)
+    chart.show_rows([_with_change(*each) for each in names])
+    s.change_axis(chart.ax, np.concatenate([changes, low, high]), chart.title, c.bytes_axis)
+    omitted = len(frame) - len(visible)
+    notes = (
+        "Line: 95 % interval for all kinds together",
+        f"{pluralize(omitted, 'kind')} not shown" if omitted else "",
+        r.few_requests_note(visible, ["median_before", "median_after"]),
+    )
+    return chart.show_titles(*notes)
+
+
+# -- rows and texts -----------------------------------------------------------------------------------------------------
+
+
+def _first_rows(is_clear: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    """Return the rows with a clear change and the largest others, in the order of the frame."""
+    count = len(is_clear) if len(is_clear) <= r.MAX_ROWS + 1 else r.MAX_ROWS
+    return np.sort(np.argsort(~is_clear, kind="stable")[:count])
+
+
+def _color(judgment: str, usual: str) -> str:
+    return c.color(JUDGMENT_COLORS[judgment]) if judgment in JUDGMENT_COLORS else usual
+
+
+def _with_change(label: str, relative: float, judgment: str) -> str:
+    """Return the label of a kind, with the change of its median if it is clear."""
+    if judgment == "too few":
+        return f"{label}  (few)"
+    is_clear = judgment in JUDGMENT_COLORS and not pd.isna(relative)
+    return f"{label}  ({'+' if relative > 0 else c.MINUS}{r.percent(abs(relative), 1)})" if is_clear else label
+
+
+def _signed_size(change: float) -> str:
+    return f"{'+' if change > 0 else c.MINUS if change < 0 else ''}{printing.size(abs(int(change)))}"
+
+
+# -- bars ---------------------------------------------------------------------------------------------------------------
+
+
+def _draw_bars(chart: Chart, labels: list[str], values: r.Numbers, texts: list[str], colors: list[str]) -> None:
+    """Draw bars to both sides of a line at 0, with space for the texts at their ends."""
+    bars = chart.ax.barh(range(len(values)), values, height=0.7, color=colors)
+    chart.ax.bar_label(bars, labels=texts, padding=4, fontsize=8, color=c.text_color(chart.ax))
+    chart.show_rows(labels)
+    chart.ax.axvline(0, color=c.text_color(chart.ax), linewidth=1)
+    low, high = min(values.min(), 0), max(values.max(), 0)
+    width = ((high - low) or 1) * TEXT_SHARE
+    chart.ax.set_xlim(low - width * bool((values < 0).any()), high + width * bool((values >= 0).any()))
