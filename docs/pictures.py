@@ -1,4 +1,4 @@
-"""Draws the pictures of README and docs, and prints its sample report, from the embedded sandbox."""
+"""Draws the pictures of README and docs, and makes its sample report, as a page and on paper, from the embedded sandbox."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ import ledgerframes as lf
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult, run_report
 from ledgerframes.report.cells import keep_together
+from ledgerframes.report.page import LINKS_END, LINKS_START, WEEKLY_LINK_END, WEEKLY_LINK_START
 from ledgerframes.report.pdf import PDF
 from ledgerframes.report.sparklines import usual_band
 
@@ -35,13 +36,15 @@ THEMES = {
 
 
 def main() -> None:
-    """Draw what README shows, and print the report of its week, for which Chromium is needed."""
+    """Draw what README shows, and make the report of its week, for which Chromium is needed."""
     with tempfile.TemporaryDirectory() as directory:
         net = lf.connect("sandbox", store=Path(directory) / "store")
         axes = lf.plot(lf.cost.spend(lf.load_events(net, **WEEK), every="1h"))
         axes.figure.savefig(IMAGES / "cost_spend.png", dpi=110, metadata={"Software": None})
         week = run_week(net, Path(directory) / "reports", pdf=True)
         shutil.copyfile(week.directory / PDF, IMAGES / "week.pdf")
+        page = week.page_path.read_text(encoding="utf-8")
+        (IMAGES / "week.html").write_text(without_links(page), encoding="utf-8")
         for theme, colors in THEMES.items():
             draw_week(week.run, colors, IMAGES / f"week-{theme}.svg")
 
@@ -49,6 +52,13 @@ def main() -> None:
 def run_week(net: Network, reports: Path, *, pdf: bool = False) -> ReportResult:
     """Publish the report that README shows."""
     return run_report("traffic-cost", net=net, out=reports, parameters={"price": "50 USD/MB"}, pdf=pdf, **WEEK)
+
+
+def without_links(page: str) -> str:
+    """Return a page without what leads to other reports and to its tables, which are not beside it."""
+    for start, end in ((LINKS_START, LINKS_END), (WEEKLY_LINK_START, WEEKLY_LINK_END), ('<p class="files">', "</p>")):
+        page = re.sub(f"{re.escape(start)}.*?{re.escape(end)}", "", page, flags=re.DOTALL)
+    return page
 
 
 def draw_week(run: Mapping[str, Any], colors: Mapping[str, str], path: Path) -> None:

@@ -17,6 +17,7 @@ from matplotlib import pyplot
 import ledgerframes as lf
 from ledgerframes.cli import main
 from ledgerframes.report import REPORTS, Report
+from ledgerframes.report.page import digest_of_script
 
 ROOT = Path(__file__).parents[2]
 READMES = ["README.md", "data/README.md"]
@@ -61,6 +62,19 @@ def test_the_picture_is_what_the_report_of_the_week_says(tmp_path: Path) -> None
     for theme, colors in script["THEMES"].items():
         script["draw_week"](week.run, colors, tmp_path / "week.svg")
         assert (tmp_path / "week.svg").read_text() == (ROOT / "docs" / "images" / f"week-{theme}.svg").read_text()
+    page = (ROOT / "docs" / "images" / "week.html").read_text(encoding="utf-8")
+    assert week.run["inputs"]["notebook"][:16] in page, "python docs/pictures.py makes it again"
+    assert [each["label"] for each in week.run["key_figures"] if each["value"] not in page.replace("\xa0", " ")] == []
+
+
+def test_the_sample_page_stands_alone_and_is_a_report() -> None:
+    page = (ROOT / "docs" / "images" / "week.html").read_text(encoding="utf-8")
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    assert digest_of_script(script) in page, "the policy of the page allows its script"
+    assert [each for each in re.findall(r'\bsrc="([^"]*)"', page) if not each.startswith("data:")] == []
+    links = re.findall(r'href="([^"]*)"', page)
+    assert links and [each for each in links if not each.startswith("#") or f'id="{each[1:]}"' not in page] == []
+    assert '<h2 id="needs-attention">Needs attention</h2>' in page
 
 
 def test_the_sample_is_what_the_sandbox_makes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
