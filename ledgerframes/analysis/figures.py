@@ -148,6 +148,8 @@ class Figure:
         Why the analysis has no query, and what to do instead. Empty if it has one.
     main_columns : tuple of str
         Columns of a short table, after those that name its rows. The first has bars. Empty for all columns.
+    added_up : tuple of str
+        Columns whose sum a table has in its last row, because the rows add up.
     drawn : str
         Column that the picture shows. Empty for a figure that has its own drawing or no picture.
     answer : callable, optional
@@ -175,6 +177,7 @@ class Figure:
     queries: Callable[..., Iterable[Query]] | None = None
     without_query: str = ""
     main_columns: tuple[str, ...] = ()
+    added_up: tuple[str, ...] = ()
     drawn: str = ""
     answer: Callable[[pd.DataFrame], str] | None = None
     answers_over_time: bool = False

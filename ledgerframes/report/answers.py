@@ -30,6 +30,7 @@ from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.texts.short_names import shorten_fingerprints
+from ledgerframes.values import decimals
 from ledgerframes.values.checks import require_integer
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 STYLE = (Path(__file__).parent / "templates" / "answer.css").read_text(encoding="utf-8")
 NETWORK, PACKAGE, DIFFERS, IS_WITHIN = "network", "package_name", "differs", "is_within"
+CURRENCY = "currency_code"
 CHOSEN = "Of the requests chosen: "
 PERIOD_KEYS = {"period_start", "round_number"}
 ADVICE = "Pass the result of an analysis to lf.show, such as that of lf.cost.spend(frames)"
@@ -122,7 +124,15 @@ def show(
     draw = PICTURES.get(figure.name) if picture and grouping and _is_drawable(result) else None
     return Answer(
         statement=escape_control(_statement(result, figure, *grouping)) if grouping else "",
-        table=replace(table, bars=bars, has_rest=True, group=_group(keys), days=by_day, condition=figure.condition),
+        table=replace(
+            table,
+            bars=bars,
+            has_rest=True,
+            group=_group(keys),
+            days=by_day,
+            condition=figure.condition,
+            sums=_sums(result, rows, figure),
+        ),
         draw=None if draw is None else lambda: _close(draw(result)),
         is_ranking=figure.name in RANKINGS and grouping is not None and not grouping[1],
     )
@@ -303,6 +313,18 @@ def _caption(figure: Figure, name: str) -> str:
     """Return the caption of a figure, with the groups of the default name in words."""
     groups = name.removeprefix(figure.name.replace(".", "_")).replace("_", " ")
     return f"{figure.caption}{groups}"
+
+
+def _sums(result: pd.DataFrame, rows: pd.DataFrame, figure: Figure) -> pd.DataFrame | None:
+    """Return the sums of the columns whose rows add up.
+
+    They are None for one row, for rows of several units, and without a known value.
+    """
+    is_mixed = any(name in result and result[name].nunique() > 1 for name in (NETWORK, CURRENCY))
+    names = [name for name in figure.added_up if name in rows and rows[name].notna().any()]
+    if len(rows) < 2 or is_mixed or not names:
+        return None
+    return pd.DataFrame({name: pd.Series([decimals.total(rows[name].dropna())], dtype=rows[name].dtype) for name in names})
 
 
 def _group(keys: list[str]) -> str:

@@ -129,6 +129,7 @@ class TableOutput:
     group: str = ""  # name of the column that alone names the group of a row
     condition: str = ""  # what the coverage is the share of
     days: DayBars | None = None  # bars of the days, in a column after that with bars
+    sums: pd.DataFrame | None = None  # one row with the sums of the columns that add up
 
     def __repr__(self) -> str:
         """Return the first rows as text, with as many columns as fit."""
@@ -148,15 +149,24 @@ class TableOutput:
         heads = [column.head() for column in columns]
         cells = [column.cells(has_bars=column.name == self.bars) for column in columns]
         names = [column.name for column in columns]
+        feet = [f'<th scope="row"{LEFT}>All {pluralize(self.row_count, "row")}</th>', *map(self._sum, names[1:])]
         if self.days is not None and self.days.column in names:  # a note has a coverage that is the same in all rows
             position = names.index(self.days.column) + 1
             heads.insert(position, day_bars.HEAD)
             cells.insert(position, self.days.cells(rows_on_page))
+            feet.insert(position, "<td></td>")
         head, rows = "".join(heads), zip(*cells, strict=True)
         body = "".join(f"<tr{self._row_class(number)}>{''.join(cells)}</tr>" for number, cells in enumerate(rows))
         caption = f"<caption{LEFT}>{escape(self.caption)}</caption>"
-        table = f'<table class="result">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        foot = f"<tfoot><tr>{''.join(feet)}</tr></tfoot>" if self.sums is not None else ""
+        table = f'<table class="result">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}</table>'
         return f"{table}{self._rest()}{self._note_element(constants)}"
+
+    def _sum(self, name: str) -> str:
+        """Return the sum of a column as HTML, empty if its rows do not add up."""
+        if self.sums is None or name not in self.sums:
+            return "<td></td>"
+        return Column(name, self.sums[name], self.units).cells()[0]
 
     def _fitting_columns(self, constants: dict[str, str]) -> tuple[list[Column], list[Column]]:
         """Return all columns as text, and the first ones, which fit.
@@ -207,7 +217,14 @@ class TableOutput:
         return {name: Column(name, self.frame[name].head(1), self.units).text() for name in names}
 
     def _note(self, constants: dict[str, str]) -> str:
-        return ". ".join([self._count(self.max_rows), *self._tail(constants)])
+        return ". ".join([self._count(self.max_rows), *self._sum_texts(), *self._tail(constants)])
+
+    def _sum_texts(self) -> list[str]:
+        """Return the sums of all rows as text, for a note."""
+        if self.sums is None:
+            return []
+        columns = [Column(str(name), self.sums[name], self.units) for name in self.sums]
+        return [f"All rows: {', '.join(column.texts_with_unit()[0] for column in columns)}"]
 
     def _note_element(self, constants: dict[str, str]) -> str:
         """Return the note, with one count of the first rows and one of all on the page."""

@@ -15,6 +15,7 @@ from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
 from ledgerframes.errors import UsageError
 from ledgerframes.report.answers import STYLE, Answer
+from ledgerframes.report.day_bars import DAY
 from ledgerframes.values.windows import Window
 
 EVIL = '<img src=x onerror="alert(1)">\u202e\x1b[31m$x$'
@@ -305,3 +306,41 @@ def test_a_name_is_the_caption_of_some_rows_alone(spent: pd.DataFrame) -> None:
     assert whole is not None and part is not None
     assert (whole.name, whole.caption) == ("cost_of_few", "Traffic cost by participant, highest first")
     assert (part.name, part.caption) == ("cost_of_few", "Cost of few")
+
+
+def bill_of(day: lf.Frames, **options: object) -> pd.DataFrame:
+    price, rate = lf.TrafficPrice("50", "USD/MB"), lf.NetworkRate("0.161406", "USD/coin")
+    return lf.cost.statement(day, by="participant", price=price, rate=rate, accept_price=True, min_coverage=0, **options)
+
+
+def test_a_bill_ends_with_the_sums_of_its_lines(day: lf.Frames) -> None:
+    bill = bill_of(day, every=None)
+    answer = lf.show(bill, max_rows=3)
+    size, amount, coin = (sum(bill[name].dropna()) for name in ("bytes", "currency", "coin"))
+    sums = [f"{size:,}", f"{amount:,.2f}", f"{coin:,.2f}"]
+    (foot,) = re.findall(r"<tfoot><tr>(.*?)</tr></tfoot>", answer._repr_html_())
+    assert re.findall(r">([^<>]+)</t[hd]>", foot) == [f"All {len(bill)} rows", *sums]
+    assert foot.count("<td") + foot.count("<th") == answer._repr_html_().count('<th scope="col"')
+    assert f"{amount:,.2f} USD" in answer.statement, "the sentence has the same sum"
+    assert f"3 of {len(bill)} rows. All rows: {sums[0]} bytes, {sums[1]} USD, {sums[2]} coin" in repr(answer)
+
+
+def test_sums_stand_below_their_columns_beside_bars_of_days(day: lf.Frames) -> None:
+    whole = day.between("2026-11-08", "2026-11-09")
+    first = bill_of(whole, every="1d")
+    second = first.assign(period_start=first["period_start"] + DAY, period_end=first["period_end"] + DAY)
+    days = pd.concat([first, second], ignore_index=True)
+    days.attrs = first.attrs
+    html = lf.show(bill_of(whole, every=None), days=days)._repr_html_()
+    (foot,) = re.findall(r"<tfoot><tr>(.*?)</tr></tfoot>", html)
+    heads = re.findall(r'<th scope="col"[^>]*>([a-z ]+)', html)
+    cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", foot)
+    assert len(heads) == len(cells) and cells[heads.index("by day")] == ""
+    assert cells[heads.index("bytes")] and cells[heads.index("currency ")]
+
+
+def test_only_lines_of_one_unit_have_sums(day: lf.Frames, spent: pd.DataFrame) -> None:
+    bill = bill_of(day, every=None)
+    mixed = bill.assign(currency_code=pd.Categorical(["EUR", *["USD"] * (len(bill) - 1)]))
+    for rows in (bill.head(1), mixed, bill[["submitting_participant_uid", "requests"]], spent):
+        assert "<tfoot>" not in lf.show(rows, picture=False)._repr_html_()

@@ -66,6 +66,7 @@ STATEMENT = declare.Figure(
     answer=answers.of_statement,
     answers_over_time=True,
     main_columns=("bytes", "currency", "coin", "requests"),
+    added_up=("bytes", "currency", "coin"),
     rows="One row per period and line, including periods without requests; sorted by time and name.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "label": grouping.PARTY_LABEL_GROUP},
     columns=(
