@@ -34,31 +34,10 @@ def cost_compare(chart: Chart) -> None:
     >>> noon = "2026-11-08T12:00:00Z"
     >>> ax = lf.plot(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
     """
-    name = "change" if chart.frame["change"].notna().any() else "change_per_day"
-    known = chart.frame[chart.frame[name].notna()]
-    if chart.by == "version" or known.empty:
+    column = "change" if chart.frame["change"].notna().any() else "change_per_day"
+    if chart.by == "version" or chart.frame[column].isna().all():
         return _draw_medians(chart)
-    is_clear = known["judgment"].isin(JUDGMENT_COLORS).to_numpy(dtype=bool)
-    rows, changes = _first_rows(is_clear), r.numbers(known[name])
-    visible, values, rest = known.iloc[rows], changes[rows], np.delete(changes, rows)
-    names = zip(chart.labels(visible), visible["relative"], visible["judgment"], strict=True)
-    labels, colors = [_with_change(*each) for each in names], [_color(each, c.color(0)) for each in visible["judgment"]]
-    counts = zip(values, visible["requests_before"], visible["requests_after"], strict=True)
-    texts = [f"{_signed_size(change)} ({before:,} → {after:,})" for change, before, after in counts]
-    if len(rest):
-        labels, texts = [*labels, f"{r.OTHER} ({len(rest):,})"], [*texts, _signed_size(rest.sum())]
-        values, colors = np.append(values, rest.sum()), [*colors, c.color(2)]
-    _draw_bars(chart, labels, values, texts, colors)
-    c.bytes_axis(chart.ax.xaxis, float(np.abs(values).max()), chart.axis_title(name))
-    unknown = len(chart.frame) - len(known)
-    notes = (
-        f"Together {_signed_size(changes.sum())}{' per day' if name == 'change_per_day' else ''}",
-        "In parentheses: requests before → after",
-        "In color, with percent: a clear change of the median" if is_clear.any() else "",
-        f"Not comparable: {known['not_comparable'].iloc[0]}" if known["not_comparable"].notna().any() else "",
-        f"{pluralize(unknown, 'kind')} without a known change" if unknown else "",
-    )
-    return chart.show_titles(*notes)
+    return _draw_totals(chart, column)
 
 
 @draws("cost.compare", "Change of the median traffic cost", picture="cost.compare_medians")
@@ -81,21 +60,43 @@ def cost_compare_medians(chart: Chart) -> None:
     return _draw_medians(chart)
 
 
+def _draw_totals(chart: Chart, column: str) -> None:
+    known = chart.frame[chart.frame[column].notna()]
+    visible, others = _split(known)
+    values, rest = r.numbers(visible[column]), r.numbers(others[column]).sum()
+    labels, colors = _labels(chart, visible), [_color(each, c.color(0)) for each in visible["judgment"]]
+    counts = zip(values, visible["requests_before"], visible["requests_after"], strict=True)
+    texts = [f"{_signed_size(change)} ({before:,} → {after:,})" for change, before, after in counts]
+    if len(others):
+        labels, texts = [*labels, f"{r.OTHER} ({len(others):,})"], [*texts, _signed_size(rest)]
+        values, colors = np.append(values, rest), [*colors, c.color(2)]
+    _draw_bars(chart, labels, values, texts, colors)
+    c.bytes_axis(chart.ax.xaxis, float(np.abs(values).max()), chart.axis_title(column))
+    unknown = len(chart.frame) - len(known)
+    notes = (
+        f"Together {_signed_size(values.sum())}{' per day' if column == 'change_per_day' else ''}",
+        "In parentheses: requests before → after",
+        "In color, with percent: a clear change of the median" if _is_clear(visible).any() else "",
+        f"Not comparable: {known['not_comparable'].iloc[0]}" if known["not_comparable"].notna().any() else "",
+        f"{pluralize(unknown, 'kind')} without a known change" if unknown else "",
+    )
+    return chart.show_titles(*notes)
+
+
 def _draw_medians(chart: Chart) -> None:
     chart.title = "Change of the median traffic cost"
     frame = chart.frame
     both = frame[frame["median_before"].notna() & frame["median_after"].notna()]
     if both.empty:
         return chart.show_message("No kind of request has a median before and after.")
-    order = np.argsort(~both["judgment"].isin(JUDGMENT_COLORS), kind="stable")
-    visible = both.iloc[order[: r.MAX_ROWS]]
+    visible = both.iloc[np.argsort(~_is_clear(both), kind="stable")[: r.MAX_ROWS]]
     before, after, low, high = (r.numbers(visible[name]) for name in ("median_before", "median_after", "low_all", "high_all"))
     colors = [_color(each, c.text_color(chart.ax)) for each in visible["judgment"]]
     rows, changes = np.arange(len(visible)), after - before
     chart.ax.hlines(rows, low, high, colors=colors, linewidth=1.5)
     chart.ax.scatter(changes, rows, s=32, c=colors, zorder=3)
-    names = zip(chart.labels(visible), visible["relative"], visible["judgment"], strict=True)
-    chart.show_rows([_with_change(*each) for each in names])
+    is_few = visible["judgment"] == "too few"
+    chart.show_rows([f"{label}  (few)" if few else label for label, few in zip(_labels(chart, visible), is_few, strict=True)])
     s.change_axis(chart.ax, np.concatenate([changes, low, high]), chart.title, c.bytes_axis)
     omitted = len(frame) - len(visible)
     notes = (
@@ -109,22 +110,37 @@ def _draw_medians(chart: Chart) -> None:
 # -- rows and texts -----------------------------------------------------------------------------------------------------
 
 
-def _first_rows(is_clear: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-    """Return the rows with a clear change and the largest others, in the order of the frame."""
-    count = len(is_clear) if len(is_clear) <= r.MAX_ROWS + 1 else r.MAX_ROWS
-    return np.sort(np.argsort(~is_clear, kind="stable")[:count])
+def _split(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows to draw, and all others.
+
+    Those with a clear change are drawn, however small they are, and the largest others, in their order.
+    """
+    count = len(rows) if len(rows) <= r.MAX_ROWS + 1 else r.MAX_ROWS
+    positions = np.argsort(~_is_clear(rows), kind="stable")
+    return rows.iloc[np.sort(positions[:count])], rows.iloc[positions[count:]]
+
+
+def _is_clear(rows: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Return in which rows the median changed by more than chance explains."""
+    return rows["judgment"].isin(JUDGMENT_COLORS).to_numpy(dtype=bool)
 
 
 def _color(judgment: str, usual: str) -> str:
     return c.color(JUDGMENT_COLORS[judgment]) if judgment in JUDGMENT_COLORS else usual
 
 
-def _with_change(label: str, relative: float, judgment: str) -> str:
-    """Return the label of a kind, with the change of its median if it is clear."""
-    if judgment == "too few":
-        return f"{label}  (few)"
-    is_clear = judgment in JUDGMENT_COLORS and not pd.isna(relative)
-    return f"{label}  ({'+' if relative > 0 else c.MINUS}{r.percent(abs(relative), 1)})" if is_clear else label
+def _labels(chart: Chart, rows: pd.DataFrame) -> list[str]:
+    """Return the labels of kinds, each with the change of its median if it is clear.
+
+    If the median before is 0, there is no percentage.
+    """
+    has_percent = _is_clear(rows) & rows["relative"].notna()
+    facts = zip(chart.labels(rows), has_percent, rows["relative"], strict=True)
+    return [f"{label}  ({_signed_percent(relative)})" if has else label for label, has, relative in facts]
+
+
+def _signed_percent(share: float) -> str:
+    return f"{'+' if share > 0 else c.MINUS}{r.percent(abs(share), 1)}"
 
 
 def _signed_size(change: float) -> str:
