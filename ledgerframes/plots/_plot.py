@@ -76,7 +76,8 @@ def plot(result: pd.DataFrame, ax: Axes | None = None, *, picture: str | None = 
         Axes to draw on (default: a new figure).
     picture : str, optional
         Name of the picture (default: the figure of the result, such as ``cost.spend``, which a result forgets in a file or
-        a merge). ``verdict.latency_distribution`` draws ``frames.verdicts``.
+        a merge). ``verdict.latency_distribution`` draws ``frames.verdicts``, and ``cost.compare_medians`` the medians of
+        :func:`ledgerframes.cost.compare`.
     milestone : int, optional
         Of :func:`ledgerframes.grant.evidence`: bytes that the grant requires, drawn as a line.
 

@@ -164,7 +164,7 @@ def _card(run: RunContent) -> dict[str, Any]:
 def _count_sentences(attention: Attention) -> str:
     """Return how many findings a page is about."""
     count = len(attention["findings"]) + attention["others"]
-    return pluralize(count, "finding") if count else ""
+    return pluralize(count, "finding") if count else "No findings"
 
 
 def days_of(runs: list[RunContent]) -> DayValues:

@@ -48,7 +48,7 @@ LINKS_START, LINKS_END = "<!-- links -->", "<!-- end of links -->"
 WEEKLY_LINK_START, WEEKLY_LINK_END = "<!-- weekly link -->", "<!-- end of weekly link -->"
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
 ALLOWED_ELEMENTS = {
-    *("table", "caption", "thead", "tbody", "tr", "th", "td"),
+    *("table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td"),
     *("p", "div", "span", "small", "strong", "em", "code", "pre", "br", "wbr", "ul", "ol", "li"),
     *("details", "summary"),
 }

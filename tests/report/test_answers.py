@@ -16,6 +16,7 @@ from ledgerframes.analysis import FIGURES
 from ledgerframes.errors import UsageError
 from ledgerframes.report.answers import STYLE, Answer
 from ledgerframes.report.day_bars import DAY
+from ledgerframes.report.page import sanitize
 from ledgerframes.values.windows import Window
 
 EVIL = '<img src=x onerror="alert(1)">\u202e\x1b[31m$x$'
@@ -321,6 +322,7 @@ def test_a_bill_ends_with_the_sums_of_its_lines(day: lf.Frames) -> None:
     (foot,) = re.findall(r"<tfoot><tr>(.*?)</tr></tfoot>", answer._repr_html_())
     assert re.findall(r">([^<>]+)</t[hd]>", foot) == [f"All {len(bill)} rows", *sums]
     assert foot.count("<td") + foot.count("<th") == answer._repr_html_().count('<th scope="col"')
+    assert sanitize(answer._repr_html_()).count("<tfoot>") == 1, "a page has them, too"
     assert f"{amount:,.2f} USD" in answer.statement, "the sentence has the same sum"
     assert f"3 of {len(bill)} rows. All rows: {sums[0]} bytes, {sums[1]} USD, {sums[2]} coin" in repr(answer)
 

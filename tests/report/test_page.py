@@ -256,7 +256,8 @@ def test_nothing_in_an_output_can_load_or_run(html: str) -> None:
 
 
 def test_tables_keep_their_classes_and_titles() -> None:
-    html = '<table class="result"><tbody><tr><td class="text" title="a b" colspan="2">x<wbr>y</td></tr></tbody></table>'
+    html = '<table class="result"><tbody><tr><td class="text" title="a b" colspan="2">x<wbr>y</td></tr></tbody>'
+    html += '<tfoot><tr><th scope="row">All 2 rows</th></tr></tfoot></table>'
     assert sanitize(html) == html
 
 
