@@ -19,7 +19,6 @@ from ledgerframes.texts.representation import pluralize
 MAX_AREAS = 7
 PATTERNS = ("", "////")  # of the areas with the first colors, and of the next
 WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can be missing"
-LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
 NAMED, NEAR_AXIS = 0.6, 0.08  # where curves have their names, and where there is no room below
 FIXED = "Requests, costs and the behavior of all parties stay the same"
 
@@ -249,14 +248,9 @@ def activity_what_if(chart: Chart) -> None:
     visible = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]]
     before, after = (r.numbers(visible[name]) for name in visible)
     changes = after - before
-    ax, texts = chart.ax, [f"{c.size(old)} → {c.size(new)}" for old, new in zip(before, after, strict=True)]
-    bars = ax.barh(range(len(visible)), changes, height=0.7, color=[c.color(1 if more else 0) for more in changes > 0])
-    ax.bar_label(bars, labels=texts, padding=4, fontsize=8, color=c.text_color(ax))
-    chart.show_rows([r.label(party) for party in visible.index])
-    s.change_axis(ax, changes, "Change of the activity weight", c.weight_axis)
-    low, high = ax.get_xlim()
-    space = (high - low) * LABEL_SHARE
-    ax.set_xlim(low - space * bool((changes < 0).any()), high + space * bool((changes >= 0).any()))
+    texts = [f"{c.size(old)} → {c.size(new)}" for old, new in zip(before, after, strict=True)]
+    labels, colors = [r.label(party) for party in visible.index], [c.color(1 if more else 0) for more in changes > 0]
+    s.change_bars(chart, labels, changes, texts, colors, "Change of the activity weight", c.weight_axis)
     notes = ("Weighted bytes before → after", FIXED, r.omitted_note(len(sums) - len(visible)))
     return chart.show_titles(*notes, suffix="")
 

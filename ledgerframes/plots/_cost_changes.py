@@ -14,7 +14,7 @@ from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
 JUDGMENT_COLORS = {"dearer": 1, "cheaper": 3}
-TEXT_SHARE = 0.45  # of the axis, for a text at the end of a bar
+MEDIANS = "Change of the median traffic cost"
 
 
 @draws("cost.compare", "Change of the traffic cost")
@@ -40,7 +40,7 @@ def cost_compare(chart: Chart) -> None:
     return _draw_totals(chart, column)
 
 
-@draws("cost.compare", "Change of the median traffic cost", picture="cost.compare_medians")
+@draws("cost.compare", MEDIANS, picture="cost.compare_medians")
 def cost_compare_medians(chart: Chart) -> None:
     """Draw the change of the median cost of each kind, with its interval.
 
@@ -66,15 +66,14 @@ def _draw_totals(chart: Chart, column: str) -> None:
     values, rest = r.numbers(visible[column]), r.numbers(others[column]).sum()
     labels, colors = _labels(chart, visible), [_color(each, c.color(0)) for each in visible["judgment"]]
     counts = zip(values, visible["requests_before"], visible["requests_after"], strict=True)
-    texts = [f"{_signed_size(change)} ({before:,} → {after:,})" for change, before, after in counts]
+    texts = [f"{printing.signed_size(int(change))} ({before:,} → {after:,})" for change, before, after in counts]
     if len(others):
-        labels, texts = [*labels, f"{r.OTHER} ({len(others):,})"], [*texts, _signed_size(rest)]
+        labels, texts = [*labels, f"{r.OTHER} ({len(others):,})"], [*texts, printing.signed_size(int(rest))]
         values, colors = np.append(values, rest), [*colors, c.color(2)]
-    _draw_bars(chart, labels, values, texts, colors)
-    c.bytes_axis(chart.ax.xaxis, float(np.abs(values).max()), chart.axis_title(column))
+    s.change_bars(chart, labels, values, texts, colors, chart.axis_title(column), c.bytes_axis)
     unknown = len(chart.frame) - len(known)
     notes = (
-        f"Together {_signed_size(values.sum())}{' per day' if column == 'change_per_day' else ''}",
+        f"Together {printing.signed_size(int(values.sum()))}{' per day' if column == 'change_per_day' else ''}",
         "In parentheses: requests before → after",
         "In color, with percent: a clear change of the median" if _is_clear(visible).any() else "",
         f"Not comparable: {known['not_comparable'].iloc[0]}" if known["not_comparable"].notna().any() else "",
@@ -84,7 +83,7 @@ def _draw_totals(chart: Chart, column: str) -> None:
 
 
 def _draw_medians(chart: Chart) -> None:
-    chart.title = "Change of the median traffic cost"
+    chart.title = MEDIANS
     frame = chart.frame
     both = frame[frame["median_before"].notna() & frame["median_after"].notna()]
     if both.empty:
@@ -141,21 +140,3 @@ def _labels(chart: Chart, rows: pd.DataFrame) -> list[str]:
 
 def _signed_percent(share: float) -> str:
     return f"{'+' if share > 0 else c.MINUS}{r.percent(abs(share), 1)}"
-
-
-def _signed_size(change: float) -> str:
-    return f"{'+' if change > 0 else c.MINUS if change < 0 else ''}{printing.size(abs(int(change)))}"
-
-
-# -- bars ---------------------------------------------------------------------------------------------------------------
-
-
-def _draw_bars(chart: Chart, labels: list[str], values: r.Numbers, texts: list[str], colors: list[str]) -> None:
-    """Draw bars to both sides of a line at 0, with space for the texts at their ends."""
-    bars = chart.ax.barh(range(len(values)), values, height=0.7, color=colors)
-    chart.ax.bar_label(bars, labels=texts, padding=4, fontsize=8, color=c.text_color(chart.ax))
-    chart.show_rows(labels)
-    chart.ax.axvline(0, color=c.text_color(chart.ax), linewidth=1)
-    low, high = min(values.min(), 0), max(values.max(), 0)
-    width = ((high - low) or 1) * TEXT_SHARE
-    chart.ax.set_xlim(low - width * bool((values < 0).any()), high + width * bool((values >= 0).any()))

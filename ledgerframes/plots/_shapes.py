@@ -26,6 +26,7 @@ MAX_GAP_OF_ALL = 0.003  # a wider one could be read as a time without data
 SHARES_ERROR = 1e-9  # of shares that add up to 1
 NAME_ROWS = 0.5  # for a name above the first bar, in rows
 WIDTH_WITH_NAMES = 1.4  # of the axes relative to the longest bar, which has a text and a name
+TEXT_SHARE = 0.3  # of an axis of changes, for a text at the end of a bar
 WIDE_RATIO = 50  # of the largest cost to the median one
 HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0, "hatch": "////"}
 FINE, ODD, BAD = "#3b8576", "#c08319", "#8a3f6a"
@@ -188,6 +189,25 @@ def largest_parts(table: pd.DataFrame, most: int, colors: Sequence[Any], rest: A
 
 
 # -- changes -----------------------------------------------------------------------------------------------------------
+
+
+def change_bars(
+    chart: Chart,
+    labels: Sequence[str],
+    changes: r.Numbers,
+    texts: Sequence[str],
+    colors: Sequence[str],
+    quantity: str,
+    set_axis: Callable[..., None],
+) -> None:
+    """Draw bars to both sides of a line at 0, from the top down, each with a text at its end."""
+    bars = chart.ax.barh(range(len(changes)), changes, height=0.7, color=colors)
+    chart.ax.bar_label(bars, labels=texts, padding=4, fontsize=8, color=c.text_color(chart.ax))
+    chart.show_rows(labels)
+    change_axis(chart.ax, changes, quantity, set_axis)
+    low, high = chart.ax.get_xlim()
+    space = (high - low) * TEXT_SHARE
+    chart.ax.set_xlim(low - space * bool((changes < 0).any()), high + space * bool((changes >= 0).any()))
 
 
 def change_axis(ax: Axes, values: Values, quantity: str, set_axis: Callable[..., None]) -> None:

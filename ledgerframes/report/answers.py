@@ -322,7 +322,7 @@ def _sums(result: pd.DataFrame, rows: pd.DataFrame, figure: Figure) -> pd.DataFr
     """
     is_mixed = any(name in result and result[name].nunique() > 1 for name in (NETWORK, CURRENCY))
     names = [name for name in figure.added_up if name in rows and rows[name].notna().any()]
-    if len(rows) < 2 or is_mixed or not names:
+    if len(rows) < 2 or is_mixed or not names or rows.columns[0] in names:  # a row of sums begins with what it sums up
         return None
     return pd.DataFrame({name: pd.Series([decimals.total(rows[name].dropna())], dtype=rows[name].dtype) for name in names})
 

@@ -266,6 +266,15 @@ def size(number: int) -> str:
     return f"{_fixed(Fraction(rounded, scale), decimals)} {unit}"
 
 
+def signed_size(number: int) -> str:
+    """Return a change of bytes with its sign.
+
+    >>> signed_size(1200), signed_size(-3)
+    ('+1.20 kB', '−3 bytes')
+    """
+    return f"{'−' if number < 0 else '+'}{size(abs(number))}"
+
+
 def weight(number: int) -> str:
     """Return an activity weight, which is bytes times a factor, not bytes that somebody paid.
 

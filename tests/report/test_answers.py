@@ -344,5 +344,5 @@ def test_sums_stand_below_their_columns_beside_bars_of_days(day: lf.Frames) -> N
 def test_only_lines_of_one_unit_have_sums(day: lf.Frames, spent: pd.DataFrame) -> None:
     bill = bill_of(day, every=None)
     mixed = bill.assign(currency_code=pd.Categorical(["EUR", *["USD"] * (len(bill) - 1)]))
-    for rows in (bill.head(1), mixed, bill[["submitting_participant_uid", "requests"]], spent):
+    for rows in (bill.head(1), mixed, bill[["submitting_participant_uid", "requests"]], bill[["bytes", "coin"]], spent):
         assert "<tfoot>" not in lf.show(rows, picture=False)._repr_html_()

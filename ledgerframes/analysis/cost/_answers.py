@@ -227,7 +227,7 @@ def _largest_change(result: pd.DataFrame) -> str:
     if changes.empty or not changes.max():
         return ""
     (row,) = iter_rows(result.loc[[changes.idxmax()]])
-    change = f"{'−' if row.change < 0 else '+'}{printing.size(abs(int(row.change)))}"
+    change = printing.signed_size(int(row.change))
     requests = f"{pluralize(int(row.requests_after), 'request')} with a known cost, {row.requests_before:,} before"
     return f"Largest change: {_kind_of(row)}, {change} ({requests}). "
 

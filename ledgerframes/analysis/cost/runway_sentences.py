@@ -95,10 +95,7 @@ def cases_of(row: Any) -> str:
 def purchase_of(forecast: pd.DataFrame) -> str:
     """Return the sentence on when to buy traffic, with which those above end."""
     (row,) = iter_rows(forecast)
-    if not row.balance:
-        return BUY_NOW
-    step = time_to_buy(row)
-    return f"{capitalize(step)}." if step else ""
+    return _purchase(row) if row.balance else BUY_NOW
 
 
 def time_to_buy(row: Any) -> str:
@@ -109,5 +106,10 @@ def time_to_buy(row: Any) -> str:
 
 def _step(row: Any, end: pd.Timestamp) -> str:
     soon = " It can run out within 7 days." if end - row.balance_at <= SOON else ""
+    step = _purchase(row)
+    return f"{soon} {step}" if step else soon
+
+
+def _purchase(row: Any) -> str:
     step = time_to_buy(row)
-    return f"{soon} {capitalize(step)}." if step else soon
+    return f"{capitalize(step)}." if step else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ledgerframes.analysis.cost.runway_sentences import BUY_NOW
 from ledgerframes.analysis.cost.traffic_balance import describe_purchase
 from ledgerframes.analysis.finding_names import (
     BALANCE,
@@ -64,7 +65,7 @@ def next_step_of(row: Any, frames: Frames) -> str:
     if row.what in OF_DATA:
         return OF_DATA[row.what]
     if row.what == BALANCE:
-        return f"{capitalize(describe_purchase(row.until))}." if row.value else "Buy traffic now."
+        return f"{capitalize(describe_purchase(row.until))}." if row.value else BUY_NOW
     if row.what == ONE_COST:
         payer = f"participant {escape_control(row.payer)}" if isinstance(row.payer, str) else "its participant"
         return f"Ask {payer} what it was for."

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ledgerframes.report.summary.texts import signed_size
+from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
 
@@ -26,7 +26,7 @@ class Movers:
     rest_count: int
     rest: int
 
-    def describe_rest(self, noun: str, to_text: Callable[[int], str] = signed_size) -> str:
+    def describe_rest(self, noun: str, to_text: Callable[[int], str] = printing.signed_size) -> str:
         """Return the sum of the changes that are not named, or an empty text without any.
 
         >>> Movers((("a", 9),), 3, -2).describe_rest("kind")

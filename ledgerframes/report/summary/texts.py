@@ -23,15 +23,6 @@ def signed(number: int) -> str:
     return f"{number:+,}".replace("-", "−")
 
 
-def signed_size(number: int) -> str:
-    """Return a change of bytes with its sign.
-
-    >>> signed_size(1200), signed_size(-3)
-    ('+1.20 kB', '−3 bytes')
-    """
-    return f"{'−' if number < 0 else '+'}{printing.size(abs(number))}"
-
-
 def signed_weight(number: int) -> str:
     """Return a change of an activity weight with its sign.
 

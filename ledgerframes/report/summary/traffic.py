@@ -17,7 +17,7 @@ from ledgerframes.report.prices import Prices
 from ledgerframes.report.sentences import Statement
 from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods
-from ledgerframes.report.summary.texts import kind_name, listing, signed, signed_percent, signed_size
+from ledgerframes.report.summary.texts import kind_name, listing, signed, signed_percent
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.decompositions import decompose
 from ledgerframes.texts.representation import pluralize
@@ -124,7 +124,7 @@ def _change(periods: Periods, after: Costs, prices: Prices) -> tuple[str, list[s
         return f"Not compared, because no cost of the {periods.name} is known.", []
     change = after.total - before.total
     size = ", ".join(filter(None, (signed_percent(change, before.total), prices.of_bytes(abs(change)))))
-    text = f"{signed_size(change)} ({size}) against the {periods.name}."
+    text = f"{printing.signed_size(change)} ({size}) against the {periods.name}."
     if not is_same_coverage(before.coverage, after.coverage):
         return text, [_coverage_note(before, after)]
     kinds = cost.compare(periods.before, periods.after)
@@ -181,7 +181,7 @@ def _kinds(kinds: pd.DataFrame) -> Iterator[str]:
     rows = {row.Index: row for row in iter_rows(kinds)}
     for index, change in movers.largest:
         row = rows[index]
-        yield f"{kind_name(row.kind, row.template_name, row.choice)}: {signed_size(change)}, {_reason(row)}."
+        yield f"{kind_name(row.kind, row.template_name, row.choice)}: {printing.signed_size(change)}, {_reason(row)}."
     yield movers.describe_rest("kind")
 
 
@@ -210,7 +210,7 @@ def _participants(before: Costs, after: Costs) -> str:
     sides = [_bytes_by_participant(side.participants) for side in (before, after)]
     changes = {name: sides[1].get(name, 0) - sides[0].get(name, 0) for name in dict.fromkeys([*sides[0], *sides[1]])}
     movers = largest_movers(changes, MAX_PARTICIPANTS)
-    texts = [f"{_payer(name)}: {signed_size(change)}." for name, change in movers.largest]
+    texts = [f"{_payer(name)}: {printing.signed_size(change)}." for name, change in movers.largest]
     return " ".join(filter(None, [*texts, movers.describe_rest("participant")]))
 
 
